@@ -10,6 +10,7 @@ import { parseRenderId } from '@platen/contract/domain/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
 import { INSTANT_FORMAT, parseInstant } from '@platen/lib/instant.ts'
 import type { Log } from '@platen/lib/log.ts'
+import { FileUnfit } from '@platen/settings/secrets.ts'
 import { type CheckOptions, checkFolder, faultsIn, formatReport } from './check.ts'
 import { UsageError, withoutControls } from './diagnostic/diagnostic.ts'
 import { openPreview, type PreviewOptions } from './preview.ts'
@@ -95,7 +96,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal, si
     terminal.printError(USAGE)
     return 2
   } catch (error) {
-    const isOfCaller = error instanceof UsageError || error instanceof ConfigError
+    const isOfCaller = error instanceof UsageError || error instanceof ConfigError || error instanceof FileUnfit
     if (signal.aborted || !isOfCaller) throw error
     terminal.printError(`platen: ${withoutControls(error.message)}\n`)
     return 2

@@ -18,7 +18,7 @@ import { openManifests } from '@platen/settings/manifest/follow.ts'
 import { MANIFEST_CHECKS_LATER_MS } from '@platen/settings/manifest/limit.ts'
 import type { Review } from '@platen/settings/manifest/load.ts'
 import { folderDiagnostics } from './check.ts'
-import { byLocation, count, formatDiagnostics, UsageError, withoutControls } from './diagnostic/diagnostic.ts'
+import { byLocation, count, formatDiagnostics, withoutControls } from './diagnostic/diagnostic.ts'
 import { locationsIn } from './diagnostic/location.ts'
 import { formatCounts, formatDifferences, formatReaders } from './publish/summary.ts'
 import { openTarget } from './publish/target.ts'
@@ -45,7 +45,7 @@ export interface PublishPorts extends RendererPorts {
 
 /**
  * Publishes a folder and, with `isWatching`, follows it until `signal` aborts. Resolves with whether all of the folder is published. Throws
- * `UsageError` or `ConfigError`; rejects with the signal's reason during the first publish.
+ * `FileUnfit` or `ConfigError`; rejects with the signal's reason during the first publish.
  */
 export async function publishFolder(
   options: PublishOptions,
@@ -54,17 +54,17 @@ export async function publishFolder(
 ): Promise<boolean> {
   const { clock, print, printError } = ports
   try {
-    await using target = await openTarget(ports.variables, ports, signal)
+    await using target = await openTarget(ports, signal)
     await using checker = openTemplateChecker({ clock })
     using checks = openFolderChecks(checker, clock)
-    const { publisher, ...stores } = target
-    const publication = publicationOf(options, { ...ports, publisher })
-    const given = { ...ports, ...stores, ...options, ...publication, checks, log: folderLog(ports) }
+    const { publisher } = target
+    const printer = printerOf(options, { ...ports, publisher })
+    const given = { ...ports, ...target, ...options, ...printer, checks, log: folderLog(ports) }
     const isFatal = (error: unknown) => error instanceof Fenced
-    await using folder = await openManifests({ ...given, checkWaitMs: PATIENCE_MS, isFatal }, signal).catch(rethrow)
-    if (!options.isWatching) return publication.faults() === 0
+    await using folder = await openManifests({ ...given, checkWaitMs: PATIENCE_MS, isFatal }, signal)
+    if (!options.isWatching) return printer.faults() === 0
     print(`watching ${options.dir}; Ctrl-C ends it\n`)
-    await Promise.race([folder.over, keepRepaired({ publisher, clock, print }, signal)])
+    await Promise.race([folder.over, keepRepaired(publisher, clock, signal)])
     return true
   } catch (error) {
     signal.throwIfAborted()
@@ -79,55 +79,39 @@ function isOutsideError(error: unknown): error is Error {
   return error instanceof Unavailable || error instanceof ArtifactStoreUnfit || error instanceof Fenced
 }
 
-/** What a publish does in Redis, and what it prints. */
-function publicationOf(
+/** What is printed of a publish. */
+function printerOf(
   { dir }: PublishOptions,
   { publisher, print, clock }: PublishPorts & { readonly publisher: RedisPublisher },
 ) {
-  let reviewed: Review | undefined
+  let lines: readonly string[] = []
+  let counts = ''
+  let isNew = false
   let faults = 0
   return {
     faults: () => faults,
-    review(reviewing: Review) {
-      reviewed = reviewing
-      faults = printReview(dir, reviewing, print)
+    review(reviewed: Review) {
+      faults = printReview(dir, reviewed, print)
+      const { compiled } = reviewed
+      lines = formatDifferences(publisher.differences(compiled.snapshot), compiled)
+      counts = formatCounts(compiled)
+      isNew = !publisher.isPublished(compiled.snapshot)
     },
-    publisher: {
-      async publish(snapshot: Review['compiled']['snapshot'], signal: AbortSignal) {
-        // Comes first, because it finds the number that the next revision must exceed.
-        await repair({ publisher, print }, signal)
-        const differences = publisher.differences(snapshot)
-        const isNew = differences.length > 0 || publisher.revision() === 0
-        if (isNew) await publisher.publish({ ...snapshot, revision: publisher.nextRevision() }, signal)
-        if (reviewed === undefined) return
-        print(
-          formatDifferences(differences, reviewed.compiled)
-            .map((line) => `${line}\n`)
-            .join(''),
-        )
-        const verb = isNew ? 'published' : 'nothing has changed since'
-        const enforced = formatReaders(await waitForReaders(publisher, clock, signal))
-        print(`${verb} revision ${publisher.revision()}: ${formatCounts(reviewed.compiled)}; ${enforced}\n`)
-      },
+    async onPublished(revision: number, signal: AbortSignal) {
+      for (const line of lines) print(`${line}\n`)
+      const verb = isNew ? 'published' : 'nothing has changed since'
+      const enforced = formatReaders(await waitForReaders(publisher, clock, signal))
+      print(`${verb} revision ${revision}: ${counts}; ${enforced}\n`)
     },
   }
 }
 
-interface RepairPorts {
-  readonly publisher: RedisPublisher
-  readonly print: (text: string) => void
-}
-
-async function repair({ publisher, print }: RepairPorts, signal: AbortSignal): Promise<void> {
-  if (await publisher.repair(signal)) print(`published revision ${publisher.revision()} again: Redis had lost it\n`)
-}
-
 /** Publishes again what Redis has lost, until the signal aborts. Throws `Fenced`. */
-async function keepRepaired(ports: RepairPorts & Pick<PublishPorts, 'clock'>, signal: AbortSignal): Promise<void> {
+async function keepRepaired(publisher: RedisPublisher, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      await ports.clock.sleep(DIRECTORY_REPAIR_MS, signal)
-      await repair(ports, signal)
+      await clock.sleep(DIRECTORY_REPAIR_MS, signal)
+      await publisher.repair(signal)
     } catch (error) {
       // Redis is away. The next round tries again.
       if (!signal.aborted && !(error instanceof Unavailable)) throw error
@@ -138,20 +122,11 @@ async function keepRepaired(ports: RepairPorts & Pick<PublishPorts, 'clock'>, si
 /** The first publish waits for all checks. While the folder is watched, a template whose check takes long is published after its check. */
 const PATIENCE_MS = { first: Number.POSITIVE_INFINITY, later: MANIFEST_CHECKS_LATER_MS }
 
-/** What else is thrown before the first publish is about the folder or the data folder. */
-function rethrow(error: unknown): never {
-  throw isOutsideError(error) || !(error instanceof Error) ? error : new UsageError(error.message, { cause: error })
-}
-
 /** Prints the diagnostics of a folder. Returns the number of faults. */
 function printReview(dir: string, { folder, compiled, checks }: Review, print: (text: string) => void): number {
   const locations = locationsIn(folder, dir)
   const diagnostics = folderDiagnostics({ folder, dir, compiled, answers: checks, locations }).toSorted(byLocation)
-  print(
-    formatDiagnostics(diagnostics)
-      .map((line) => `${line}\n`)
-      .join(''),
-  )
+  for (const line of formatDiagnostics(diagnostics)) print(`${line}\n`)
   const unchecked = [...compiled.templates.values()].filter(isUnchecked).length
   if (unchecked > 0) print(`${count(unchecked, 'template')} still to be checked\n`)
   const faults = diagnostics.filter(({ isWarning }) => !isWarning).length
@@ -171,14 +146,12 @@ async function waitForReaders(publisher: RedisPublisher, clock: Clock, signal: A
 }
 
 /** Prints what was generated in the data folder, and errors. Faults of the folder are printed as diagnostics, with their locations. */
-function folderLog({ print, printError }: PublishPorts): Log {
-  const nothing = () => undefined
+function folderLog({ print, log }: PublishPorts): Log {
   const trouble = (fields: object, message: string) => {
-    if ('err' in fields && fields.err instanceof Error)
-      printError(`platen: ${withoutControls(`${message}: ${fields.err.message}`)}\n`)
+    if ('err' in fields) log.error(fields, message)
   }
   return {
-    debug: nothing,
+    ...log,
     info(fields, message) {
       if ('resource' in fields && 'file' in fields && message.endsWith('generated'))
         print(`${withoutControls(`${String(fields.resource)}: ${message}: ${String(fields.file)}`)}\n`)

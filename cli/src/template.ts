@@ -9,7 +9,7 @@ import { DEFAULT_LIMITS, type Limits, type TenantId } from '@platen/contract/dom
 import { compileVariablesSchema, variablesSchemaFault } from '@platen/contract/schema/variable/variables-schema.ts'
 import type { JsonObject } from '@platen/lib/brand.ts'
 import type { ConsoleLine } from '@platen/renderer/port/engine.ts'
-import type { Compiled } from '@platen/settings/compile/compile.ts'
+import type { Compiled } from '@platen/settings/compilation/compile.ts'
 import { labelOf, type Finding as Refusal } from '@platen/settings/compile/condition.ts'
 import { type ConfigMaps, resolveSource } from '@platen/settings/compile/source.ts'
 import { defaultEngineOf, enginesOf } from '@platen/settings/compile/template.ts'

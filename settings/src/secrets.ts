@@ -13,6 +13,11 @@ import type { Environment, KeyHash } from '@platen/contract/domain/tenant.ts'
 import { isWebhookSecret, WEBHOOK_SECRET_FORMAT } from '@platen/contract/domain/webhook-secret.ts'
 import type { Ids } from '@platen/lib/ids.ts'
 
+/** A file or folder cannot be used as it is. The message names it; whoever started the process can put it right. */
+export class FileUnfit extends Error {
+  override readonly name = 'FileUnfit'
+}
+
 /** Folders of the data folder. */
 const KEYS = 'keys'
 const WEBHOOK_SECRETS = 'webhook-secrets'
@@ -32,7 +37,7 @@ export function apiKeyPath({ dataDir, namespace, secretName }: ApiKeyFile): stri
 }
 
 /**
- * The SHA-256 of the key in that file; the key is generated if there is no file. Throws an `Error` that names the file, but never its
+ * The SHA-256 of the key in that file; the key is generated if there is no file. Throws `FileUnfit` that names the file, but never its
  * content, if it cannot be read or written or holds no key of this brand and environment.
  */
 export async function loadOrCreateApiKey(
@@ -44,7 +49,7 @@ export async function loadOrCreateApiKey(
   const { text, isNew } = await loadOrCreate(path, () => `${newApiKey(brand, environment, ids)}\n`)
   const key = text.trim()
   if (environmentReader(brand)(key) !== environment)
-    throw new Error(
+    throw new FileUnfit(
       `${path} holds no key that begins with ${keyPrefix(brand, environment)}: remove it to have a new one generated`,
     )
   return { hash: hashOfKey(key), path, isNew }
@@ -63,7 +68,7 @@ export function webhookSecretPath({ dataDir, tenant }: WebhookSecretFile): strin
 }
 
 /**
- * The webhook secret in that file; generated if there is no file. Throws an `Error` that names the file, but never its content, if it
+ * The webhook secret in that file; generated if there is no file. Throws `FileUnfit` that names the file, but never its content, if it
  * cannot be read or written or holds no valid secret.
  */
 export async function loadOrCreateWebhookSecret(
@@ -74,17 +79,17 @@ export async function loadOrCreateWebhookSecret(
   const { text, isNew } = await loadOrCreate(path, () => `${make()}\n`)
   const secret = soundSecret(text)
   if (secret !== undefined) return { secret, isNew }
-  throw new Error(
+  throw new FileUnfit(
     `${path} does not hold ${WEBHOOK_SECRET_FORMAT}: fix it, or remove it to have a new one generated, and start again`,
   )
 }
 
-/** The webhook secret in that file; undefined if there is none, or an invalid one. Throws an `Error` that names the file. */
+/** The webhook secret in that file; undefined if there is none, or an invalid one. Throws `FileUnfit` that names the file. */
 export async function readWebhookSecret(file: WebhookSecretFile): Promise<string | undefined> {
   return soundSecret((await readText(webhookSecretPath(file))) ?? '')
 }
 
-/** Replaces the webhook secret in that file. It is on disk when it resolves. Throws an `Error` that names the file. */
+/** Replaces the webhook secret in that file. It is on disk when it resolves. Throws `FileUnfit` that names the file. */
 export async function replaceWebhookSecret(file: WebhookSecretFile, secret: string): Promise<void> {
   await writePrivateFile(webhookSecretPath(file), `${secret}\n`, { isReplacing: true })
 }
@@ -96,13 +101,13 @@ function soundSecret(text: string): string | undefined {
 }
 
 /**
- * Key material of `bytes` bytes, stored as one line of base64url in `path`, and generated if there is no file. Throws an `Error` that names
+ * Key material of `bytes` bytes, stored as one line of base64url in `path`, and generated if there is no file. Throws `FileUnfit` that names
  * the file if it cannot be read or written or has another length.
  */
 export async function loadOrCreateKeyFile(path: string, bytes: number, ids: Ids): Promise<Uint8Array> {
   const { text } = await loadOrCreate(path, () => `${Buffer.from(ids.random(bytes)).toString('base64url')}\n`)
   const key = Buffer.from(text.trim(), 'base64url')
-  if (key.length !== bytes) throw new Error(`${path} holds no key of ${bytes} bytes: restore it from a backup`)
+  if (key.length !== bytes) throw new FileUnfit(`${path} holds no key of ${bytes} bytes: restore it from a backup`)
   return key
 }
 
@@ -122,7 +127,7 @@ export async function readText(path: string): Promise<string | undefined> {
     return await readFile(path, 'utf8')
   } catch (cause) {
     if (isErrno(cause, 'ENOENT')) return undefined
-    throw new Error(`${path} cannot be read`, { cause })
+    throw new FileUnfit(`${path} cannot be read`, { cause })
   }
 }
 
@@ -147,7 +152,7 @@ export async function writePrivateFile(
     return true
   } catch (cause) {
     if (!isReplacing && isErrno(cause, 'EEXIST')) return false
-    throw new Error(`${path} cannot be written`, { cause })
+    throw new FileUnfit(`${path} cannot be written`, { cause })
   } finally {
     await rm(temporary, { force: true })
   }
@@ -164,7 +169,7 @@ export async function removeTemporaryFiles(dataDir: string): Promise<void> {
   for (const folder of [dataDir, join(dataDir, KEYS), join(dataDir, WEBHOOK_SECRETS)]) {
     const names = await readdir(folder).catch((cause: unknown) => {
       if (isErrno(cause, 'ENOENT')) return []
-      throw new Error(`${folder} cannot be read`, { cause })
+      throw new FileUnfit(`${folder} cannot be read`, { cause })
     })
     for (const name of names) if (TEMPORARY.test(name)) await rm(join(folder, name), { force: true })
   }

@@ -21,7 +21,7 @@ const GROUND = [LIB, 'contract/src']
 const ADAPTERS = 'adapters/src'
 const PROCESS = 'process/src'
 const VERSION = 'adapters/src/version.ts'
-const SETTINGS = ['settings/src/compile', 'settings/src/publish']
+const SETTINGS = ['settings/src/compile', 'settings/src/compilation', 'settings/src/publish']
 /** Modules for pure computation. All other Node modules do I/O. */
 const PURE = ['node:assert/strict', 'node:buffer', 'node:crypto', 'node:util']
 
@@ -87,6 +87,7 @@ export const IMPORT_TABLE: readonly Row[] = [
 
   // Compiles resources to settings and conditions; also from a folder of manifests.
   { from: 'settings/src/compile', mayImport: GROUND, builtins: PURE },
+  { from: 'settings/src/compilation', mayImport: GROUND, builtins: PURE },
   { from: 'settings/src/publish', mayImport: GROUND, builtins: PURE },
   { from: 'settings/src', mayImport: [...GROUND, 'adapters/src/fs'] },
 
@@ -95,9 +96,8 @@ export const IMPORT_TABLE: readonly Row[] = [
     mayImport: [...GROUND, ADAPTERS, PROCESS, 'settings/src/publish', 'renderer/src/engine/template-checker.ts'],
   },
   { from: 'operator/src/config.ts', mayImport: [...GROUND, 'adapters/src/setting'] },
-  { from: 'operator/src/leader/recovery.ts', mayImport: [...GROUND, 'settings/src/compile'], builtins: PURE },
-  { from: 'operator/src/reconcile/status.ts', mayImport: [...GROUND, 'settings/src/compile'], builtins: PURE },
-  { from: 'operator/src/compilation', mayImport: [...GROUND, 'settings/src/compile'], builtins: PURE },
+  { from: 'operator/src/leader/recovery.ts', mayImport: [...GROUND, ...SETTINGS], builtins: PURE },
+  { from: 'operator/src/reconcile/status.ts', mayImport: [...GROUND, ...SETTINGS], builtins: PURE },
   { from: 'operator/src', mayImport: [...GROUND, ...SETTINGS] },
 
   { from: 'api/src/main.ts', mayImport: [...GROUND, ADAPTERS, PROCESS] },

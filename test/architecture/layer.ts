@@ -31,14 +31,8 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['webhook/', 'batch/', 'charge/', 'list/', 'retention/'],
     ['replay.ts'],
   ],
-  operator: [
-    ['main.ts'],
-    ['leader/', 'config.ts'],
-    ['handler/'],
-    ['reconcile/', 'secret/'],
-    ['compilation/', 'queue/', 'cluster/'],
-  ],
-  settings: [['manifest/'], ['publish/', 'secrets.ts'], ['compile/']],
+  operator: [['main.ts'], ['leader/', 'config.ts'], ['handler/'], ['reconcile/', 'secret/'], ['queue/', 'cluster/']],
+  settings: [['manifest/'], ['publish/', 'secrets.ts'], ['compilation/'], ['compile/']],
   process: [['data-plane.ts'], ['process.ts'], ['dependency.ts']],
   embedded: [
     ['main.ts', 'first-run.ts'],

@@ -51,6 +51,8 @@ export interface Ended {
 
 export interface RunOptions {
   readonly stdin?: string
+  /** In place of what collects the output; only in this process. */
+  readonly print?: (text: string) => void
   /** Beside the test's own environment. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -81,14 +83,14 @@ export function platenWith(env: Readonly<Record<string, string>>, ...args: strin
 /** What a process of the command does, without one: a process takes half a second of a core to start. */
 async function runHere(
   args: readonly string[],
-  { cwd, stdin = '', env }: RunOptions & { cwd: string },
+  { cwd, stdin = '', env, print }: RunOptions & { cwd: string },
 ): Promise<Ended> {
   const out: string[] = []
   const err: string[] = []
   const terminal = {
     variables: { ...process.env, ...env },
     stdin: Readable.from([Buffer.from(stdin)]),
-    print: (text: string) => void out.push(text),
+    print: print ?? ((text: string) => void out.push(text)),
     printError: (text: string) => void err.push(text),
   }
   const home = process.cwd()

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { templateKey } from '@platen/contract/domain/render.ts'
 import { openWebhookSecret } from '@platen/contract/domain/webhook-secret.ts'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { aReader } from '../conformance/directory-harness.ts'
 import { ofTest } from '../fixture/lifetime.ts'
 import { KEY, templateHead } from '../fixture/manifests.ts'
@@ -139,6 +139,24 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
     const { code, out, err } = await folder.spawned(args)
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(err).toContain('the folder of manifests nowhere cannot be read (ENOENT)')
+  })
+
+  test('names a file of the data folder that is damaged', async () => {
+    expect(await folder.spawned(['publish', '.'])).toMatchObject({ code: 0 })
+    await folder.write('data/identities.json', 'nothing')
+    const { code, err } = await folder.spawned(['publish', '.'])
+    expect(code).toBe(2)
+    expect(err).toMatch(/identities\.json is damaged: restore it from a backup\n$/)
+  })
+
+  test('calls no defect of its own a wrong call', async ({ onTestFinished }) => {
+    onTestFinished(() => void vi.unstubAllEnvs())
+    // The S3 client looks for its credentials in the environment of the process.
+    for (const [name, value] of Object.entries(s3Settings(s3))) vi.stubEnv(name, value)
+    const print = (text: string) => {
+      if (text.startsWith('published')) throw new TypeError('nobody has thought of this')
+    }
+    await expect(folder.platen(['publish', '.'], { print })).rejects.toThrow('nobody has thought of this')
   })
 
   test('follows the folder, mends what Redis has lost, and ends when another takes over', async ({ signal }) => {

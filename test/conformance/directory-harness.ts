@@ -39,6 +39,7 @@ export async function publishedDirectory(
   const publisher = await aPublisher(redis)
   const directory = await aReader(redis)
   return {
+    ...publisher,
     current: () => directory.current(),
     async publish(snapshot, signal) {
       await publisher.publish(snapshot, signal)

@@ -90,6 +90,15 @@ export function describeDirectory(
       expect(directory.current().tenants.size).toBe(0)
     })
 
+    test('says which revision is published, and whether it has these settings', async ({ signal }) => {
+      expect([directory.revision(), directory.isPublished(aSnapshot(1))]).toEqual([0, false])
+      await directory.publish(aSnapshot(7), signal)
+      expect([directory.revision(), directory.nextRevision()]).toEqual([7, 8])
+      const same = aSnapshot(8)
+      const others = [same, { ...same, tenants: new Map() }, { ...same, templates: new Map() }]
+      expect(others.map((each) => directory.isPublished(each))).toEqual([true, false, false])
+    })
+
     test.for([7, 6, 0, -1, Number.NaN])('refuses revision %d after revision 7', async (revision, { signal }) => {
       await directory.publish(aSnapshot(7), signal)
       await expect(directory.publish(aSnapshot(revision), signal)).rejects.toThrow(RangeError)

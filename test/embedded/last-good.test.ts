@@ -104,7 +104,7 @@ describe('after a restart', () => {
     await rm(join(folder.dir, 'letter.yaml'))
     await folder.write('all.yaml', [PLAN, TENANT].join('---\n'))
     await using service = await folder.follow()
-    expect(service.current()).toMatchObject({ templates: new Map(), keys: new Map() })
+    expect(service.current()).toMatchObject({ templates: { size: 0 }, keys: { size: 0 } })
   })
 
   test('settings that were kept before there was one more limit have its default', async () => {

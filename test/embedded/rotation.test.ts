@@ -1,6 +1,7 @@
 /** Rotations that are asked for: made once, with an overlap, whatever is killed in between; and secrets that show nowhere. */
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/domain/limit.ts'
 import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import { sealWebhookSecret } from '@platen/contract/domain/webhook-secret.ts'
@@ -130,7 +131,7 @@ describe('a kill in the middle of a rotation', () => {
     const [first = ''] = await folder.once()
     await folder.declare(rotatedAt('2026-11-21T10:00:00Z'))
     const publish = () => Promise.reject(new Error('killed'))
-    await expect(folder.follow(folder.dir, { publisher: { publish } })).rejects.toThrow('killed')
+    await expect(folder.follow(folder.dir, { publisher: { ...memoryDirectory(), publish } })).rejects.toThrow('killed')
     return first
   }
 
@@ -185,7 +186,7 @@ describe('a kill in the middle of a rotation', () => {
       published.push(snapshot)
       next.arrived.resolve()
     }
-    await using service = await folder.follow(folder.dir, { publisher: { publish } })
+    await using service = await folder.follow(folder.dir, { publisher: { ...memoryDirectory(), publish } })
     Object.assign(next, { isAway: true, arrived: Promise.withResolvers<void>() })
     await folder.declare(rotatedAt('2026-11-21T10:00:00Z'))
     await service.logged('manifests not published, last good settings stay in force')

@@ -1,5 +1,11 @@
 /** The settings of one process. The embedded service publishes its compiled manifests into it. */
-import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type {
+  Directory,
+  DirectoryPublisher,
+  DirectorySettings,
+  DirectorySnapshot,
+} from '@platen/contract/port/directory.ts'
+import { canonicalJson } from '@platen/lib/canonical-json.ts'
 
 interface MemoryDirectory extends Directory, DirectoryPublisher {}
 
@@ -14,5 +20,14 @@ export function memoryDirectory(): MemoryDirectory {
         throw new RangeError(`revision ${next.revision} is not newer than ${snapshot.revision}`)
       snapshot = next
     },
+    revision: () => snapshot.revision,
+    nextRevision: () => snapshot.revision + 1,
+    isPublished: (settings) => snapshot.revision > 0 && canonicalText(settings) === canonicalText(snapshot),
+    repair: async () => false,
   }
+}
+
+function canonicalText({ tenants, keys, templates }: DirectorySettings): string {
+  const listed = [...templates.values()].flatMap((codes) => [...codes.values()])
+  return canonicalJson([[...tenants.values()], [...keys.values()], listed])
 }

@@ -1,7 +1,7 @@
 /** Describes what was published, in words. Pure. */
 import type { Difference } from '@platen/adapters/redis/directory/publish/difference.ts'
 import type { KeyHash } from '@platen/contract/domain/tenant.ts'
-import { type Compiled, resultsOf } from '@platen/settings/compile/compile.ts'
+import { type Compiled, resultsOf } from '@platen/settings/compilation/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { count } from '../diagnostic/diagnostic.ts'
 

@@ -18,13 +18,20 @@ interface Target extends AsyncDisposable, InstalledArtifactStore {
   readonly sealKeys: SealKeys
 }
 
+interface TargetPorts {
+  readonly variables: Variables
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly print: (text: string) => void
+}
+
 /**
  * Opens the stores that the environment names, and fences any earlier publisher. Throws `ConfigError` naming every wrong setting,
  * `Unavailable` or `ArtifactStoreUnfit`.
  */
 export async function openTarget(
-  variables: Variables,
-  { clock, ids, log }: { readonly clock: Clock; readonly ids: Ids; readonly log: Log },
+  { variables, clock, ids, log, print }: TargetPorts,
   signal: AbortSignal,
 ): Promise<Target> {
   await using stack = new AsyncDisposableStack()
@@ -36,7 +43,8 @@ export async function openTarget(
   const redis = stack.use(
     await connectRedis({ ...place, clock, latest, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, signal),
   )
-  const publisher = await openRedisPublisher({ redis, ids }, signal)
+  const onLost = (revision: number) => print(`published revision ${revision} again: Redis had lost it\n`)
+  const publisher = await openRedisPublisher({ redis, ids, onLost }, signal)
   const owned = stack.move()
   return {
     ...settings,

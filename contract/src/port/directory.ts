@@ -10,6 +10,9 @@ export interface DirectorySnapshot {
   readonly templates: ReadonlyMap<TenantId, ReadonlyMap<TemplateCode, Template>>
 }
 
+/** The content of a revision. */
+export type DirectorySettings = Omit<DirectorySnapshot, 'revision'>
+
 /** The settings in force, in memory. Reading them never waits and never fails. */
 export interface Directory {
   current(): DirectorySnapshot
@@ -34,4 +37,12 @@ export interface DirectoryState {
 export interface DirectoryPublisher {
   /** Replaces all settings. Resolves when every later `current` in this process returns them. Refuses a revision that is not newer. */
   publish(snapshot: DirectorySnapshot, signal: AbortSignal): Promise<void>
+  /** The published revision; 0 = nothing. */
+  revision(): number
+  /** The number of the next revision: above all known ones. */
+  nextRevision(): number
+  /** Whether the published revision has these settings. */
+  isPublished(settings: DirectorySettings): boolean
+  /** Publishes the last revision again if it was lost. Returns whether that was necessary. Throws as `publish` does. */
+  repair(signal: AbortSignal): Promise<boolean>
 }

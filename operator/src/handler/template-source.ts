@@ -10,13 +10,13 @@ import type { CheckFault, TemplateChecker } from '@platen/contract/domain/templa
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Instant } from '@platen/lib/brand.ts'
 import type { Clock } from '@platen/lib/clock.ts'
+import { openMultimap } from '@platen/settings/compilation/conflict-index.ts'
 import { digestOf } from '@platen/settings/compile/digest.ts'
 import { type ConfigMapContent, type ConfigMaps, configMapKeysOf } from '@platen/settings/compile/source.ts'
-import { checkRequestsOf, digestSource, type PreparedSource, sampleOf } from '@platen/settings/compile/template.ts'
-import { storeSources } from '@platen/settings/publish/store-source.ts'
+import { checkRequestsOf, digestSource, type PreparedSource } from '@platen/settings/compile/template.ts'
+import { sourcesOf, storeSources } from '@platen/settings/publish/store-source.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { isRecord, parseKey } from '../cluster/object.ts'
-import { openMultimap } from '../compilation/conflict-index.ts'
 import type { Prepared } from '../reconcile/kind-handler.ts'
 import { keyOfResource } from '../reconcile/resource-view.ts'
 import { isConditionTrue } from '../reconcile/status.ts'
@@ -95,12 +95,11 @@ export class TemplateSources implements Disposable {
     const known = this.#unchanged(resource)
     if (known !== undefined) return known
     const { versions, digested, request } = await this.#read(resource, signal)
-    const key = 'checkKey' in digested ? digested.checkKey : undefined
     this.prepared.set(uid, { ...digested, versions, generation: resource.metadata.generation })
+    const key = 'checkKey' in digested ? digested.checkKey : undefined
     this.#cancelCheck(uid, key)
-    if (key === undefined || request === undefined) return {}
-    const { source, assets } = request
-    const digest = digestOf(source)
+    if (!('digest' in digested) || key === undefined || request === undefined) return {}
+    const { digest } = digested
     const answer = this.#running.get(uid)?.faults
     const retryAt = this.#inconclusive.get(key)
     const isDue = retryAt === undefined ? !this.checks.has(key) : retryAt <= this.#options.clock.now()
@@ -111,14 +110,7 @@ export class TemplateSources implements Disposable {
       return { isPending: true }
     }
     const faults = isRestored ? [] : (answer ?? this.checks.get(key) ?? [])
-    if (faults.length === 0) {
-      const sample = sampleOf(resource)
-      const stored = {
-        sources: new Map([[digest, source]]),
-        assets: new Map([...assets, ...(sample ? [sample] : [])].map((asset) => [asset.digest, asset.bytes])),
-      }
-      await storeSources(this.#options, stored, signal)
-    }
+    if (faults.length === 0) await storeSources(this.#options, sourcesOf(resource, { digest, request }), signal)
     if (answer !== undefined) this.#running.delete(uid)
     this.#storeFaults(uid, key, faults)
     return retryAt === undefined || isRestored ? {} : { retryAt }

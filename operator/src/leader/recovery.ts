@@ -10,10 +10,10 @@ import {
   type TenantId,
 } from '@platen/contract/domain/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { CompilationOptions } from '@platen/settings/compilation/state.ts'
 import { codeOf } from '@platen/settings/compile/source.ts'
 import { settingsOf } from '@platen/settings/compile/template.ts'
 import { storageOf } from '@platen/settings/compile/tenant.ts'
-import type { CompilationOptions } from '../compilation/state.ts'
 import { unpackStatus } from '../reconcile/packed-status.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
 import { isConditionTrue, type Status } from '../reconcile/status.ts'

@@ -1,15 +1,15 @@
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import type { Resource, Uid } from '@platen/contract/domain/resource.ts'
 import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/domain/tenant.ts'
-import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { DirectorySettings, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
+import { openCompilation } from '@platen/settings/compilation/compilation.ts'
+import { NO_PREVIOUS } from '@platen/settings/compilation/compile.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
-import { NO_PREVIOUS } from '@platen/settings/compile/compile.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { aKeyHash, anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
-import { openCompilation } from '../compilation/compilation.ts'
 import { Publication } from './publication.ts'
 
 const ACME = 'acme' as TenantId
@@ -30,8 +30,7 @@ function publishing({ failures = 0, found = 0 } = {}) {
   const publisher = {
     revision: () => directory.current().revision,
     nextRevision: () => directory.current().revision + 1,
-    differences: ({ tenants, keys }: DirectorySnapshot) =>
-      tenants.size + keys.size === directory.current().tenants.size + directory.current().keys.size ? [] : ['one'],
+    isPublished: (settings: DirectorySettings) => directory.isPublished(settings),
     repair: async () => {
       repairs++
       return true

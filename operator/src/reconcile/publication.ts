@@ -4,14 +4,15 @@
  */
 
 import type { Uid } from '@platen/contract/domain/resource.ts'
-import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
 import type { Instant } from '@platen/lib/brand.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
 import { raceFirst } from '@platen/lib/race.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
-import type { Compilation, ResourceChange } from '../compilation/compilation.ts'
+import type { Compilation, ResourceChange } from '@platen/settings/compilation/compilation.ts'
+import { publishSettings } from '@platen/settings/publish/publish-settings.ts'
 import { PUBLISH_RETRY_MS } from './limit.ts'
 
 const SECOND_MS = 1000
@@ -20,15 +21,7 @@ const PUBLICATION_IDLE_MS_MAX = 3600 * SECOND_MS
 
 export interface PublicationOptions {
   readonly compilation: Compilation
-  readonly publisher: DirectoryPublisher & {
-    readonly revision: () => number
-    /** Publishes again what Redis has lost. Returns whether that was necessary. */
-    readonly repair: (signal: AbortSignal) => Promise<boolean>
-    /** Returns the number of the next revision. */
-    readonly nextRevision: () => number
-    /** Returns what in a snapshot differs from what is published. */
-    readonly differences: (snapshot: DirectorySnapshot) => readonly unknown[]
-  }
+  readonly publisher: DirectoryPublisher
   /** Called with the other resources whose results a change has altered. */
   readonly onChanged: (uids: ReadonlySet<Uid>) => void
   readonly meter: Pick<OperatorMeter, 'published'>
@@ -79,8 +72,7 @@ export class Publication {
     const { settingsChanged } = compilation.update(changes, clock.now())
     for (const uid of settingsChanged) this.#unpublished.add(uid)
     this.#latest = { revision: publisher.revision(), at: clock.now() }
-    const isPublished = publisher.revision() > 0 && publisher.differences(this.#snapshot()).length === 0
-    if (isPublished) {
+    if (publisher.isPublished(compilation.settings())) {
       this.#unpublished.clear()
       meter.published()
     } else await this.#publish(signal)
@@ -154,17 +146,9 @@ export class Publication {
   }
 
   async #publish(signal: AbortSignal): Promise<void> {
-    const { publisher, meter, clock } = this.#options
-    const snapshot = this.#snapshot()
-    try {
-      await publisher.publish(snapshot, signal)
-    } catch (cause) {
-      if (!(cause instanceof RangeError)) throw cause
-      // Redis holds a revision above all that we know. Another process wrote it without the right to do so.
-      await publisher.repair(signal)
-      throw new Unavailable('Redis holds a revision that this operator did not publish', { cause })
-    }
-    this.#latest = { revision: snapshot.revision, at: clock.now() }
+    const { compilation, publisher, meter, clock } = this.#options
+    const revision = await publishSettings(publisher, compilation.settings(), signal)
+    this.#latest = { revision, at: clock.now() }
     meter.published()
     for (const uid of this.#unpublished) this.#setInForce(uid)
     this.#unpublished.clear()
@@ -174,10 +158,5 @@ export class Publication {
   #setInForce(uid: Uid): void {
     if (this.#options.compilation.resultOf(uid) === undefined) this.#inForceSince.delete(uid)
     else this.#inForceSince.set(uid, this.#latest)
-  }
-
-  #snapshot(): DirectorySnapshot {
-    const { compilation, publisher } = this.#options
-    return { ...compilation.settings(), revision: publisher.nextRevision() }
   }
 }

@@ -3,13 +3,13 @@ import type { Uid } from '@platen/contract/domain/resource.ts'
 import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/domain/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
-import { NO_PREVIOUS } from '@platen/settings/compile/compile.ts'
+import { openCompilation } from '@platen/settings/compilation/compilation.ts'
+import { NO_PREVIOUS } from '@platen/settings/compilation/compile.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../../test/fixture/build.ts'
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { seededIds } from '../../../test/fixture/memory/ids.ts'
 import { aKeyHash, anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
-import { openCompilation } from '../compilation/compilation.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import type { KindHandler, Prepared } from './kind-handler.ts'
 import { RECONCILE_WORKERS } from './limit.ts'
@@ -40,7 +40,7 @@ async function reconciling() {
   const publisher = {
     revision: () => (scene.isRedisEmpty ? 0 : directory.current().revision),
     nextRevision: () => directory.current().revision + 1,
-    differences: () => ['all of it'],
+    isPublished: () => false,
     repair: async () => false,
     publish: async (snapshot: DirectorySnapshot, signal: AbortSignal) => {
       if (scene.isRedisAway) throw new Unavailable('Redis is unavailable')

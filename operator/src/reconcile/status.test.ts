@@ -1,11 +1,11 @@
 import type { Condition } from '@platen/contract/domain/resource.ts'
 import { DEFAULT_LIMITS, type Tenant, type TenantId } from '@platen/contract/domain/tenant.ts'
+import type { AnyCompileResult } from '@platen/settings/compilation/compilation.ts'
 import { conditionsOf, fails, holds } from '@platen/settings/compile/condition.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { isRecord } from '../cluster/object.ts'
-import type { AnyCompileResult } from '../compilation/compilation.ts'
 import type { Enforcement } from './propagation.ts'
 import { mergePatchOf, type Progress, type Status, type StatusFields, statusOf } from './status.ts'
 

@@ -10,11 +10,11 @@ import type { ApiKeyStatus, PlanStatus, TemplateStatus, TenantStatus } from '@pl
 import type { Tenant } from '@platen/contract/domain/tenant.ts'
 import type { Instant } from '@platen/lib/brand.ts'
 import { canonicalJson, sha256 } from '@platen/lib/canonical-json.ts'
+import type { AnyCompileResult } from '@platen/settings/compilation/compilation.ts'
 import { type Finding, fails, holds, toCondition } from '@platen/settings/compile/condition.ts'
 import { codeOf } from '@platen/settings/compile/source.ts'
 import { defaultEngineOf } from '@platen/settings/compile/template.ts'
 import { isRecord } from '../cluster/object.ts'
-import type { AnyCompileResult } from '../compilation/compilation.ts'
 import type { Enforcement } from './propagation.ts'
 import type { InForceSince } from './publication.ts'
 

@@ -3,7 +3,7 @@ import type { ApiKeyResource, Resource } from '@platen/contract/domain/resource.
 import { API_KEYS_MAX, DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
-import { type Compiled, compile } from './compile.ts'
+import { type Compiled, compile } from '../compilation/compile.ts'
 
 const platform = (apiKeysMax?: number) => [
   aPlanResource({ spec: { ...(apiKeysMax !== undefined && { apiKeysMax }) } }),
@@ -54,7 +54,7 @@ describe('of the keys of a tenant', () => {
     const first = compiled([...platform(2), oldest, younger])
     const more = compiled([...platform(2), oldest, younger, aKey('0', 4)], first)
     expect(inForce(more)).toEqual(['b', 'd'])
-    expect(more.snapshot.revision).toBe(first.snapshot.revision)
+    expect(more.snapshot).toEqual(first.snapshot)
     expect(inForce(compiled([...platform(2), younger, aKey('0', 4)], more))).toEqual(['0', 'b'])
   })
 

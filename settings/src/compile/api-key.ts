@@ -53,7 +53,7 @@ interface ApiKeyInput {
   readonly isWithinLimit: (resource: ApiKeyResource) => boolean
   readonly foundKeys: FoundKeys
   readonly now: Instant
-  readonly previous: InForce<readonly ApiKey[]>
+  readonly previous: Pick<InForce<readonly ApiKey[]>, 'get'>
 }
 
 /**

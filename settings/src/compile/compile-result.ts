@@ -13,12 +13,6 @@ export type CompileResults<Kind extends Resource, Settings> = ReadonlyMap<Uid, C
 /** The settings in force before. Compiling needs nothing else of the past. */
 export type InForce<Settings> = ReadonlyMap<Uid, { readonly settings?: Settings }>
 
-export function resultsByUid<Kind extends Resource, Settings>(
-  results: readonly CompileResult<Kind, Settings>[],
-): CompileResults<Kind, Settings> {
-  return new Map(results.map((outcome) => [outcome.resource.metadata.uid, outcome]))
-}
-
 /**
  * Compares by age, oldest first. Resources of the same age are ordered by name, so that the result never depends on the order of reading.
  */

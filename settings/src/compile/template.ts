@@ -13,7 +13,6 @@ import {
   TEMPLATES_MAX,
   type Template,
   type TemplateDigest,
-  type TemplateSource,
   type Tenant,
   type TenantId,
 } from '@platen/contract/domain/tenant.ts'
@@ -80,50 +79,26 @@ interface TemplateInput {
   /** Sources that were read before; these templates need no ConfigMaps. */
   readonly prepared?: ReadonlyMap<Uid, PreparedSource>
   readonly checks: CheckFaults
-  readonly previous: InForce<Template>
-  readonly previousSources: ReadonlyMap<TemplateDigest, TemplateSource>
-  readonly previousAssets: ReadonlyMap<AssetDigest, Uint8Array>
-}
-
-interface CompiledTemplates {
-  readonly results: readonly TemplateResult[]
-  /** The sources of all templates in force. */
-  readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
-  /** Their assets, except those from before a restart. */
-  readonly assets: ReadonlyMap<AssetDigest, Uint8Array>
+  readonly previous: Pick<InForce<Template>, 'get'>
 }
 
 /**
  * The templates in force. For a broken one, the last good one of the same resource stays in force, unless another template has its code by
  * now. A template whose tenant does not list its namespace (any more) has nothing in force.
  */
-export function compileTemplates(input: TemplateInput): CompiledTemplates {
+export function compileTemplates(input: TemplateInput): readonly TemplateResult[] {
   const codeOwners = new Map<string, TemplateResource>()
   const compiled = input.templates.map((resource) => compileTemplate(resource, input, codeOwners))
   const taken = new Set(compiled.flatMap(({ settings }) => (settings === undefined ? [] : [qualifiedCodeOf(settings)])))
-  const sources = new Map<TemplateDigest, TemplateSource>()
-  const assets = new Map<AssetDigest, Uint8Array>()
-  const results = compiled.map(({ resource, conditions, settings, resolved, lastGood }): TemplateResult => {
+  return compiled.map(({ resource, conditions, settings, lastGood }): TemplateResult => {
     const live = settings ?? (lastGood !== undefined && !taken.has(qualifiedCodeOf(lastGood)) ? lastGood : undefined)
     if (live === undefined) return { resource, conditions }
     taken.add(qualifiedCodeOf(live))
-    const source = settings === undefined ? input.previousSources.get(live.digest) : resolved?.source
-    if (source !== undefined) sources.set(live.digest, source)
-    const found = new Map(resolved?.assets.map(({ digest, bytes }) => [digest, bytes]))
-    for (const { digest } of source?.assets ?? []) {
-      const bytes = found.get(digest) ?? input.previousAssets.get(digest)
-      if (bytes !== undefined) assets.set(digest, bytes)
-    }
-    // The sample of a last good template was stored when that was published.
-    const sample = settings && sampleOf(resource)
-    if (sample !== undefined) assets.set(sample.digest, sample.bytes)
     return { resource, conditions, settings: live }
   })
-  return { results, sources, assets }
 }
 
 interface CompiledTemplate extends TemplateResult {
-  readonly resolved?: Pick<CheckRequest, 'source' | 'assets'>
   readonly lastGood?: Template
 }
 
@@ -153,7 +128,7 @@ function compileOrThrow(
   if (!input.isWithinLimit(resource))
     return { resource, conditions: conditionsOf(resource, { needed: [tooManyTemplates(found.tenant)] }) }
   const accepted = requireUniqueCode(resource, codeOwners)
-  const { digested, request } = preparedSource(resource, input)
+  const digested = preparedSource(resource, input)
   const before = input.previous.get(resource.metadata.uid)?.settings
   const needed =
     'digest' in digested
@@ -168,22 +143,14 @@ function compileOrThrow(
     : conditionsOf(resource, { needed, informational: [engineAllowed] })
   if (resource.spec.published === false) return { resource, conditions }
   if ('digest' in digested && needed.every(({ isTrue }) => isTrue))
-    return {
-      resource,
-      conditions,
-      ...(request && { resolved: request }),
-      settings: settingsOf(resource, digested.digest),
-    }
+    return { resource, conditions, settings: settingsOf(resource, digested.digest) }
   return { resource, conditions, ...(before?.tenant === found.tenant.id && { lastGood: before }) }
 }
 
-function preparedSource(
-  resource: TemplateResource,
-  { prepared, configMaps }: TemplateInput,
-): ReturnType<typeof digestSource> {
+function preparedSource(resource: TemplateResource, { prepared, configMaps }: TemplateInput): DigestedSource {
   const { uid, generation } = resource.metadata
   const digested = prepared?.get(uid)
-  return digested?.generation === generation ? { digested } : digestSource(resource, configMaps)
+  return digested?.generation === generation ? digested : digestSource(resource, configMaps).digested
 }
 
 function tooManyTemplates({ id }: Tenant): Finding {

@@ -4,7 +4,8 @@ import type { TenantResource, Uid } from '@platen/contract/domain/resource.ts'
 import { DEFAULT_LIMITS, type TenantId, type WebhookSecret } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
-import { type Compiled, type CompileInput, compile, type Previous } from './compile.ts'
+import { type Compiled, type CompileInput, compile } from '../compilation/compile.ts'
+import type { InForceBefore } from '../compilation/state.ts'
 import { accountErased } from './tenant/account.ts'
 import type { FoundSecret, Reseal } from './tenant.ts'
 
@@ -14,7 +15,7 @@ const { uid } = tenant.metadata
 interface Given {
   readonly found?: FoundSecret
   readonly now?: number
-  readonly previous?: Previous
+  readonly previous?: InForceBefore
   readonly resource?: TenantResource
   readonly reseal?: Reseal
   readonly areSecretsReadable?: () => boolean
@@ -144,7 +145,7 @@ describe('a secret', () => {
     const second = compiled({ found: { current: 'sealed B' }, now: 1000, previous: first })
     const both = [{ sealed: 'sealed A', until: 1000 + OVERLAP }, { sealed: 'sealed B' }]
     expect(secrets(second)).toEqual(both)
-    expect(second.snapshot.revision).toBe(first.snapshot.revision + 1)
+    expect(second.snapshot).not.toEqual(first.snapshot)
     const third = compiled({ found: { current: 'sealed B' }, now: 2000, previous: second })
     expect(third.snapshot).toEqual(second.snapshot)
     const last = compiled({ found: { current: 'sealed B' }, now: 1000 + OVERLAP, previous: third })

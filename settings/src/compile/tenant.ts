@@ -28,7 +28,7 @@ interface PlanInput {
   /** Whether a tenant names this plan. */
   readonly isInUse: (plan: string) => boolean
   readonly defaults: Limits
-  readonly previous: InForce<Limits>
+  readonly previous: Pick<InForce<Limits>, 'get'>
 }
 
 /** The limits of each plan. A plan that contradicts itself keeps its previous ones. */
@@ -87,7 +87,7 @@ interface TenantInput {
   readonly areSecretsReadable?: () => boolean
   readonly now: Instant
   readonly plans: readonly PlanResult[]
-  readonly previous: InForce<Tenant>
+  readonly previous: Pick<InForce<Tenant>, 'get'>
   readonly serviceBucket: string
 }
 

@@ -1,16 +1,19 @@
-/** Compiles the documents of a folder: runs the publish checks of their templates, then the same `compile` as in a cluster. */
+/** Compiles the documents of a folder as the operator compiles those of a cluster, and runs the publish checks of their templates. */
 
-import { NAMESPACE_DEFAULT, type Resource } from '@platen/contract/domain/resource.ts'
-import type { CheckResult } from '@platen/contract/domain/template-check.ts'
-import { DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
+import { NAMESPACE_DEFAULT, type Resource, type TemplateResource, type Uid } from '@platen/contract/domain/resource.ts'
+import type { CheckRequest } from '@platen/contract/domain/template-check.ts'
+import { DEFAULT_LIMITS, type TemplateDigest } from '@platen/contract/domain/tenant.ts'
 import type { Clock } from '@platen/lib/clock.ts'
+import { openCompilation } from '../compilation/compilation.ts'
+import { type Compiled, compiledBy } from '../compilation/compile.ts'
+import type { InForceBefore } from '../compilation/state.ts'
 import type { FoundKeys } from '../compile/api-key.ts'
-import { type Compiled, compile, type Previous } from '../compile/compile.ts'
-import type { CompileResult } from '../compile/compile-result.ts'
+import { byAge, type CompileResult } from '../compile/compile-result.ts'
 import type { ConfigMaps } from '../compile/source.ts'
-import { type CheckFaults, checkRequestsOf } from '../compile/template.ts'
+import { type CheckFaults, digestSource, type PreparedSource } from '../compile/template.ts'
 import type { AccountRefusals } from '../compile/tenant/account.ts'
 import type { FoundSecrets, Reseal } from '../compile/tenant.ts'
+import { type StoredSources, sourcesOf } from '../publish/store-source.ts'
 import type { FolderChecks, WantedCheck } from './folder-checks.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
@@ -29,7 +32,7 @@ interface FolderInput {
   readonly reseal?: Reseal
   /** Bucket for PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
-  readonly previous: Previous
+  readonly previous: InForceBefore
   /** Answers that are known already. */
   readonly known: CheckFaults
   readonly checks: Pick<FolderChecks, 'answer'>
@@ -40,6 +43,8 @@ interface FolderInput {
 
 interface CompiledFolder {
   readonly compiled: Compiled
+  /** The sources of the templates in force, unless they are the last good ones of a broken template. To be stored before publishing. */
+  readonly sources: StoredSources
   /** All known answers about the folder. */
   readonly answers: CheckFaults
   /** The answers to remember. The others are not final, and another try may succeed. */
@@ -50,38 +55,64 @@ interface CompiledFolder {
 
 /** Compiles a folder with the checks answered in time. Templates without a tenant are not checked. Rejects only when `signal` aborts. */
 export async function compileFolder(input: FolderInput, signal: AbortSignal): Promise<CompiledFolder> {
-  const { documents, resources, clock } = input
+  const { documents, resources, previous, serviceBucket, clock } = input
   const configMaps = configMapsOf(documents)
-  const given = { ...input, configMaps, defaults: DEFAULT_LIMITS }
-  const compileWith = (checks: CheckFaults) => compile({ ...given, checks, now: clock.now() })
-  const templates = resources.filter((resource) => resource.kind === 'Template')
-  const here = checkRequestsOf(templates, configMaps)
-  const known = new Map([...input.known].filter(([key]) => here.has(key)))
-  const first = compileWith(known)
-  const wanted = uncheckedIn(first, configMaps)
+  const { prepared, readable } = readSources(resources, configMaps)
+  const here = new Set(readable.map(({ checkKey }) => checkKey))
+  const answers = new Map([...input.known].filter(([key]) => here.has(key)))
+  const facts = { ...input, configMaps, prepared, checks: answers }
+  const compilation = openCompilation({ facts, defaults: DEFAULT_LIMITS, serviceBucket, previous })
+  const update = (changed: readonly Resource[]) =>
+    compilation.update(
+      changed.map((resource) => ({ uid: resource.metadata.uid, resource })),
+      clock.now(),
+    )
+  update(resources)
+  const resultOf = ({ template }: ReadTemplate) => compilation.results.templates.get(template.metadata.uid)
+  const wanted = new Map(
+    readable.flatMap((each): readonly (readonly [string, WantedCheck])[] => {
+      const { checkKey, template, request } = each
+      const result = resultOf(each)
+      return result && isUnchecked(result) ? [[checkKey, { tenant: template.spec.tenantRef.name, request }]] : []
+    }),
+  )
   const found = await input.checks.answer(wanted, input.checkWaitMs, signal)
-  if (found.size === 0) return { compiled: first, answers: known, finalAnswers: known, isWaiting: wanted.size > 0 }
-  const withFound = (isKept: (answer: CheckResult) => boolean): CheckFaults =>
-    new Map([...known, ...[...found].flatMap(([key, each]) => (isKept(each) ? [[key, each.faults] as const] : []))])
-  const answers = withFound(() => true)
+  for (const [key, { faults }] of found) answers.set(key, faults)
+  update(readable.flatMap(({ checkKey, template }) => (found.has(checkKey) ? [template] : [])))
+  const inForce = readable.filter((each) => resultOf(each)?.settings?.digest === each.digest)
+  const stored = inForce.map((each) => sourcesOf(each.template, each))
   return {
-    compiled: compileWith(answers),
+    compiled: compiledBy(compilation),
+    sources: {
+      sources: new Map(stored.flatMap(({ sources }) => [...sources])),
+      assets: new Map(stored.flatMap(({ assets }) => [...assets])),
+    },
     answers,
-    finalAnswers: withFound(({ isFinal }) => isFinal),
+    finalAnswers: new Map([...answers].filter(([key]) => found.get(key)?.isFinal !== false)),
     isWaiting: found.size < wanted.size,
   }
 }
 
-/** The missing checks of templates that have a tenant. */
-function uncheckedIn({ templates }: Compiled, configMaps: ConfigMaps): ReadonlyMap<string, WantedCheck> {
-  const unchecked = [...templates.values()].filter(isUnchecked)
-  return new Map(
-    unchecked.flatMap(({ resource }) =>
-      Array.from(checkRequestsOf([resource], configMaps), ([key, request]) => {
-        return [key, { tenant: resource.spec.tenantRef.name, request }] as const
-      }),
-    ),
-  )
+/** A template whose sources were found. */
+interface ReadTemplate {
+  readonly template: TemplateResource
+  readonly digest: TemplateDigest
+  readonly checkKey: string
+  readonly request: CheckRequest
+}
+
+/** The oldest first: they are checked in this order. */
+function readSources(resources: readonly Resource[], configMaps: ConfigMaps) {
+  const prepared = new Map<Uid, PreparedSource>()
+  const readable: ReadTemplate[] = []
+  for (const template of resources.toSorted(byAge)) {
+    if (template.kind !== 'Template') continue
+    const { digested, request } = digestSource(template, configMaps)
+    const { uid, generation } = template.metadata
+    prepared.set(uid, { ...digested, generation })
+    if ('digest' in digested && request !== undefined) readable.push({ template, ...digested, request })
+  }
+  return { prepared, readable }
 }
 
 /** Whether the result of a template is not known yet. */

@@ -3,7 +3,7 @@
  * is kept with the tenant's identity for as long as the tenant exists.
  */
 import type { Resource, TenantResource, Uid } from '@platen/contract/domain/resource.ts'
-import type { Previous } from '../compile/compile.ts'
+import type { InForceBefore } from '../compilation/state.ts'
 import { type Finding, labelOf } from '../compile/condition.ts'
 import { type AccountRefusals, accountErased } from '../compile/tenant/account.ts'
 import { storageOf } from '../compile/tenant.ts'
@@ -59,7 +59,7 @@ function hasOlderOwner(place: string, identities: Identities): boolean {
 /** Refuses the tenants that declare an account which is being erased. One that is in force already has its account for itself. */
 export async function findErasedAccounts(
   resources: readonly Resource[],
-  { previous, store }: { readonly previous: Pick<Previous, 'tenants'>; readonly store: ErasureOrderStore },
+  { previous, store }: { readonly previous: Pick<InForceBefore, 'tenants'>; readonly store: ErasureOrderStore },
   signal: AbortSignal,
 ): Promise<AccountRefusals> {
   const refusals = new Map<Uid, Finding>()

@@ -5,6 +5,7 @@
  */
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { raceFirst } from '@platen/lib/race.ts'
+import { FileUnfit } from '../secrets.ts'
 import { type FolderWatch, watchFolder } from './folder.ts'
 import { MANIFEST_RETRY_MS } from './limit.ts'
 import { type Load, type LoadOptions, type LoadState, openLoader } from './load.ts'
@@ -21,8 +22,8 @@ interface FollowedFolder extends AsyncDisposable {
 
 /**
  * Publishes the folder, then follows its changes until `signal` aborts or the result is disposed of. Resolves after the first publish, even
- * when no resource is good. Throws an `Error` for the operator when the folder cannot be read or the data folder cannot be used, and passes
- * on errors of publishing.
+ * when no resource is good. Throws `FileUnfit` when the folder cannot be read or the data folder cannot be used, and passes on errors of
+ * publishing.
  */
 export async function openManifests(options: FollowOptions, signal: AbortSignal): Promise<FollowedFolder> {
   const closing = new AbortController()
@@ -48,7 +49,7 @@ export async function openManifests(options: FollowOptions, signal: AbortSignal)
 async function firstLoad({ dir, log }: LoadOptions, load: () => Promise<LoadState>): Promise<LoadState> {
   const state = await load().catch((cause: unknown) => {
     throw isErrno(cause, 'ENOENT', 'ENOTDIR', 'EACCES')
-      ? new Error(`the folder of manifests ${dir} cannot be read (${cause.code})`, { cause })
+      ? new FileUnfit(`the folder of manifests ${dir} cannot be read (${cause.code})`, { cause })
       : cause
   })
   if (state.compiled?.snapshot.tenants.size === 0) log.error({ dir }, 'no tenant ready, every request is refused')

@@ -10,7 +10,7 @@ import { compileValidator } from '@platen/contract/schema/validator.ts'
 import type { Instant } from '@platen/lib/brand.ts'
 import type { Ids } from '@platen/lib/ids.ts'
 import { canonicalJson, sha256 } from '../compile/digest.ts'
-import { readText, writePrivateFile } from '../secrets.ts'
+import { FileUnfit, readText, writePrivateFile } from '../secrets.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
 export interface Identity {
@@ -55,7 +55,7 @@ const shape = {
 } as const
 
 /**
- * The identities in a data folder; none at first. Throws an `Error` with the file name if it is damaged: with new identities, every render
+ * The identities in a data folder; none at first. Throws `FileUnfit` with the file name if it is damaged: with new identities, every render
  * would lose its tenant.
  */
 export async function loadIdentities(dataDir: string): Promise<Identities> {
@@ -63,7 +63,7 @@ export async function loadIdentities(dataDir: string): Promise<Identities> {
   const text = await readText(path)
   if (text === undefined) return {}
   const value = parseJson(text)
-  if (compileValidator(shape)(value).length > 0) throw new Error(`${path} is damaged: restore it from a backup`)
+  if (compileValidator(shape)(value).length > 0) throw new FileUnfit(`${path} is damaged: restore it from a backup`)
   // The schema has checked it.
   return value as Identities
 }

@@ -13,7 +13,8 @@ import { brokenRules } from '@platen/contract/schema/resource/rule.ts'
 import type { JsonObject } from '@platen/lib/brand.ts'
 import { sha256 } from '@platen/lib/canonical-json.ts'
 import { type SealKeys, seal, unseal } from '@platen/lib/seal.ts'
-import { NO_PREVIOUS, type Previous } from '../compile/compile.ts'
+import { NO_PREVIOUS } from '../compilation/compile.ts'
+import type { InForceBefore } from '../compilation/state.ts'
 import type { CheckFaults } from '../compile/template.ts'
 import { readText, writePrivateFile } from '../secrets.ts'
 import { type FolderState, folderFromDocuments } from './folder.ts'
@@ -52,7 +53,7 @@ interface KeptSecrets {
 
 interface LastGood {
   readonly folder: FolderState
-  readonly previous: Previous
+  readonly previous: InForceBefore
   readonly checks: CheckFaults
 }
 

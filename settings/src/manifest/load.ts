@@ -14,9 +14,11 @@ import type { Clock } from '@platen/lib/clock.ts'
 import type { Ids } from '@platen/lib/ids.ts'
 import type { Log } from '@platen/lib/log.ts'
 import type { SealKeys } from '@platen/lib/seal.ts'
+import { type Compiled, NO_PREVIOUS } from '../compilation/compile.ts'
+import type { InForceBefore } from '../compilation/state.ts'
 import type { FoundKey, FoundKeys } from '../compile/api-key.ts'
-import { type Compiled, NO_PREVIOUS, type Previous } from '../compile/compile.ts'
 import type { CheckFaults } from '../compile/template.ts'
+import { publishSettings } from '../publish/publish-settings.ts'
 import { type StoredSources, storeSources } from '../publish/store-source.ts'
 import { loadOrCreateApiKey } from '../secrets.ts'
 import { compileFolder } from './compile-folder.ts'
@@ -53,6 +55,8 @@ export interface LoadOptions {
   readonly readAhead?: ReadAhead
   /** Called with what is about to be published. */
   readonly review?: (look: Review) => void
+  /** Called after the first load, and when another revision is published. */
+  readonly onPublished?: (revision: number, signal: AbortSignal) => Promise<void>
 }
 
 export interface Review {
@@ -73,7 +77,11 @@ export interface LoadState {
   /** The results of resources at the last report. */
   readonly reported: ReportedResults
   /** What was in force, possibly before a restart. */
-  readonly previous: Previous
+  readonly previous: InForceBefore
+  /** The sources that the last load has stored; absent at first. */
+  readonly sources?: StoredSources
+  /** The published revision; absent at first. */
+  readonly revision?: number
   /** What is published; absent at first. */
   readonly compiled?: Compiled
 }
@@ -82,8 +90,7 @@ export interface LoadState {
 export type Load = (state: LoadState, signal: AbortSignal) => Promise<LoadState>
 
 /**
- * The state after the last load of the folder, and the function that loads again. Throws an `Error` for the operator if the data folder
- * cannot be used.
+ * The state after the last load of the folder, and the function that loads again. Throws `FileUnfit` if the data folder cannot be used.
  */
 export async function openLoader(options: LoadOptions): Promise<{ readonly state: LoadState; readonly load: Load }> {
   const { dataDir, log } = options
@@ -101,7 +108,19 @@ export async function openLoader(options: LoadOptions): Promise<{ readonly state
  * that are still running are left to the next load.
  */
 function makeLoader(options: LoadOptions, read: ReadResource, known: Identities): Load {
-  const { dir, dataDir, publisher, clock, ids, log, review, readAhead, sealKeys, checkWaitMs: waitMs } = options
+  const {
+    dir,
+    dataDir,
+    publisher,
+    clock,
+    ids,
+    log,
+    review,
+    onPublished,
+    readAhead,
+    sealKeys,
+    checkWaitMs: waitMs,
+  } = options
   const findSecrets = secretFinder(options)
   // The identities on disk, even if the load that wrote them failed later.
   let kept = known
@@ -133,17 +152,30 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     const checkWaitMs = state.compiled === undefined ? waitMs.first : waitMs.later
     const known = isUnchanged ? state.answers : state.checks
     const given = { documents, resources, ...found, previous, known, checkWaitMs }
-    const { compiled, answers, finalAnswers, isWaiting } = await compileFolder({ ...options, ...given }, signal)
+    const { compiled, sources, answers, finalAnswers, isWaiting } = await compileFolder(
+      { ...options, ...given },
+      signal,
+    )
     review?.({ folder, compiled, checks: finalAnswers })
-    await storeSources(options, notStored(compiled, state.compiled), signal)
-    if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
-      await publisher.publish(compiled.snapshot, signal)
-    const reported = report(log, { folder, compiled, before: state })
+    await storeSources(options, notStored(sources, state.sources), signal)
+    const revision = await publishSettings(publisher, compiled.snapshot, signal)
+    if (revision !== state.revision) await onPublished?.(revision, signal)
+    const reported = report(log, { folder, compiled, revision, before: state })
     // It is in force anyway. Only the last good state after a restart is lost.
     await storeLastGood(options, { folder, previous: compiled, checks: finalAnswers }).catch((err: unknown) =>
       log.warn({ err }, 'last good settings not saved'),
     )
-    return { folder, checks: finalAnswers, answers, isWaiting, reported, compiled, previous: compiled }
+    return {
+      folder,
+      sources,
+      revision,
+      checks: finalAnswers,
+      answers,
+      isWaiting,
+      reported,
+      compiled,
+      previous: compiled,
+    }
   }
 }
 

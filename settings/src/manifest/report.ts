@@ -3,7 +3,8 @@
 import type { Condition, Resource, Uid } from '@platen/contract/domain/resource.ts'
 import type { Tenant } from '@platen/contract/domain/tenant.ts'
 import type { Log } from '@platen/lib/log.ts'
-import { type Compiled, type Previous, resultsOf } from '../compile/compile.ts'
+import { type Compiled, resultsOf } from '../compilation/compile.ts'
+import type { InForceBefore } from '../compilation/state.ts'
 import type { CompileResult } from '../compile/compile-result.ts'
 import { labelOf } from '../compile/condition.ts'
 import { ignoredFieldsOf } from '../compile/ignored-fields.ts'
@@ -14,11 +15,12 @@ import type { ManifestFault } from './text/parse.ts'
 interface LoadedFolder {
   readonly folder: FolderState
   readonly compiled: Compiled
+  readonly revision: number
   /** The previous load and what was in force then, possibly before a restart. */
   readonly before: {
     readonly folder: FolderState
-    readonly compiled?: Compiled
-    readonly previous: Previous
+    readonly revision?: number
+    readonly previous: InForceBefore
     readonly reported: ReportedResults
   }
 }
@@ -30,7 +32,7 @@ export type ReportedResults = ReadonlyMap<Uid, CompileResult<Resource, unknown>>
  * Logs new faults and refusals as warnings with file and reason. Logs repaired and published resources as information. Unchecked templates
  * are not mentioned.
  */
-export function report(log: Log, { folder, compiled, before }: LoadedFolder): ReportedResults {
+export function report(log: Log, { folder, compiled, revision, before }: LoadedFolder): ReportedResults {
   const known = new Set(before.folder.faults.map(faultKey))
   for (const fault of folder.faults) if (!known.has(faultKey(fault))) warnOfFault(log, fault)
   const files = new Map(folder.documents.map(({ place, file }) => [place, file]))
@@ -50,7 +52,7 @@ export function report(log: Log, { folder, compiled, before }: LoadedFolder): Re
     }
   }
   reportRotations(log, compiled, before.previous)
-  reportSnapshot(log, compiled, before.compiled)
+  if (revision !== before.revision) reportPublished(log, compiled, revision)
   return reported
 }
 
@@ -72,7 +74,7 @@ function reportIgnoredFields(log: Log, resource: Resource, { last, where }: Last
 }
 
 /** Logs the tenants whose webhooks are signed with a new secret. */
-function reportRotations(log: Log, { tenants }: Compiled, before: Previous): void {
+function reportRotations(log: Log, { tenants }: Compiled, before: InForceBefore): void {
   for (const [uid, { resource, settings }] of tenants) {
     const [last, now] = [before.tenants.get(uid)?.settings, settings].map(currentSecretOf)
     if (last !== undefined && now !== last) log.info({ resource: labelOf(resource) }, 'webhook secret rotated')
@@ -83,13 +85,11 @@ function currentSecretOf(tenant: Tenant | undefined): string | undefined {
   return tenant?.webhookSecrets?.find(({ until }) => until === undefined)?.sealed
 }
 
-function reportSnapshot(log: Log, { snapshot, templates, apiKeys }: Compiled, before: Compiled | undefined): void {
-  const { revision, tenants } = snapshot
-  if (revision === before?.snapshot.revision) return
+function reportPublished(log: Log, { snapshot, templates, apiKeys }: Compiled, revision: number): void {
   const count = (outcomes: ReadonlyMap<unknown, { readonly settings?: unknown }>) =>
     [...outcomes.values()].filter(({ settings }) => settings !== undefined).length
   log.info(
-    { revision, tenants: tenants.size, templates: count(templates), apiKeys: count(apiKeys) },
+    { revision, tenants: snapshot.tenants.size, templates: count(templates), apiKeys: count(apiKeys) },
     'settings published',
   )
 }

@@ -22,7 +22,13 @@ import type { Log } from '@platen/lib/log.ts'
 import type { SealKeys } from '@platen/lib/seal.ts'
 import { labelOf } from '../compile/condition.ts'
 import type { FoundSecret, FoundSecrets } from '../compile/tenant.ts'
-import { loadOrCreateWebhookSecret, readWebhookSecret, replaceWebhookSecret, webhookSecretPath } from '../secrets.ts'
+import {
+  FileUnfit,
+  loadOrCreateWebhookSecret,
+  readWebhookSecret,
+  replaceWebhookSecret,
+  webhookSecretPath,
+} from '../secrets.ts'
 import type { Identities } from './identity.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
@@ -74,7 +80,7 @@ export async function setAsideSecretFiles(
     if (tenant === undefined || Object.hasOwn(after, place)) continue
     const path = webhookSecretPath({ dataDir, tenant })
     await rename(path, `${path}.${uid}`).catch((cause: unknown) => {
-      if (!isErrno(cause, 'ENOENT')) throw new Error(`${path} cannot be renamed`, { cause })
+      if (!isErrno(cause, 'ENOENT')) throw new FileUnfit(`${path} cannot be renamed`, { cause })
     })
   }
 }

@@ -4,10 +4,13 @@
  */
 
 import { assetKey, templateKey } from '@platen/contract/domain/render.ts'
+import type { TemplateResource } from '@platen/contract/domain/resource.ts'
+import type { CheckRequest } from '@platen/contract/domain/template-check.ts'
 import type { AssetDigest, TemplateDigest, TemplateSource } from '@platen/contract/domain/tenant.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { canonicalJson } from '@platen/lib/canonical-json.ts'
 import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
+import { sampleOf } from '../compile/template.ts'
 
 /** Assets and sources that are stored at once: the disk flushes several as quickly as one. */
 const SOURCES_STORED_AT_ONCE = 8
@@ -16,6 +19,19 @@ export interface StoredSources {
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
   /** The assets of these sources. */
   readonly assets: ReadonlyMap<AssetDigest, Uint8Array>
+}
+
+/** What renderers need of one template. The request is for the check of its sources. */
+export function sourcesOf(
+  template: TemplateResource,
+  { digest, request }: { readonly digest: TemplateDigest; readonly request: Pick<CheckRequest, 'source' | 'assets'> },
+): StoredSources {
+  const sample = sampleOf(template)
+  const assets = [...request.assets, ...(sample ? [sample] : [])]
+  return {
+    sources: new Map([[digest, request.source]]),
+    assets: new Map(assets.map((asset) => [asset.digest, asset.bytes])),
+  }
 }
 
 interface SourceStore {

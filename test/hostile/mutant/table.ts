@@ -72,7 +72,7 @@ export const UNIT_MUTANTS: readonly UnitMutant[] = [
     file: '/settings/src/compile/tenant.ts',
     find: 'outcome === undefined || !listsNamespaceOf(outcome, { metadata })',
     replace: 'outcome === undefined',
-    in: 'settings/src/compile/compile.test.ts',
+    in: 'settings/src/compilation/compile.test.ts',
     test: 'of a tenant that is not there opens nothing, nor does one whose namespace is not listed; nothing tells them apart',
   },
   {

@@ -60,7 +60,7 @@ test('an operator that forgets the tenants of a plan is found out', { timeout: 3
 }) => {
   await rig.mutate({
     name: 'compiles a plan without its tenants',
-    file: '/operator/src/compilation/compilation.ts',
+    file: '/settings/src/compilation/compilation.ts',
     find: 'for (const name of names) for (const uid of relations.tenantsOf(name)) uids.add(uid)',
     replace: '',
   })

@@ -20,7 +20,7 @@ import {
   type TenantId,
 } from '@platen/contract/domain/tenant.ts'
 import { isWebhookSecret, sealWebhookSecret } from '@platen/contract/domain/webhook-secret.ts'
-import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { DirectorySettings, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { canonicalJson } from '@platen/lib/canonical-json.ts'
 import { parseInstant } from '@platen/lib/instant.ts'
 import type { SealKey } from '@platen/lib/seal.ts'
@@ -28,8 +28,8 @@ import type { KubeObject } from '@platen/operator/cluster/object.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import { collectionOf, KINDS, type ResourceView, readResourceView } from '@platen/operator/reconcile/resource-view.ts'
+import { compile, NO_PREVIOUS } from '@platen/settings/compilation/compile.ts'
 import type { FoundKey, FoundKeys } from '@platen/settings/compile/api-key.ts'
-import { compile, NO_PREVIOUS } from '@platen/settings/compile/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import type { ConfigMapContent } from '@platen/settings/compile/source.ts'
 import { checkRequestsOf } from '@platen/settings/compile/template.ts'
@@ -126,7 +126,7 @@ interface Held {
   readonly settings: DirectorySnapshot
 }
 
-function wantedOf({ declared, configMaps, webhookSecrets, settings }: Held): DirectorySnapshot {
+function wantedOf({ declared, configMaps, webhookSecrets, settings }: Held): DirectorySettings {
   const resources = declared.map(({ resource }) => resource)
   const templates = resources.filter((resource) => resource.kind === 'Template')
   const faultsOf = ({ source, variablesSchema }: CheckRequest): readonly CheckFault[] => {
@@ -196,7 +196,7 @@ function lastGood(declared: readonly ResourceView[], settings: DirectorySnapshot
   return { tenants, templates }
 }
 
-function differences(wanted: DirectorySnapshot, settings: DirectorySnapshot): readonly string[] {
+function differences(wanted: DirectorySettings, settings: DirectorySnapshot): readonly string[] {
   const [before, after] = [entriesOf(settings), entriesOf(wanted)]
   const names = [...new Set([...before.keys(), ...after.keys()])]
   const unlike = names.filter((name) => before.get(name) !== after.get(name))
@@ -220,7 +220,7 @@ function overlaps({ tenants }: DirectorySnapshot): readonly string[] {
   })
 }
 
-function entriesOf({ tenants, keys, templates }: DirectorySnapshot): ReadonlyMap<string, string> {
+function entriesOf({ tenants, keys, templates }: DirectorySettings): ReadonlyMap<string, string> {
   const listed = [...templates.values()].flatMap((codes) => [...codes.values()])
   return new Map([
     ...Array.from(tenants, ([id, tenant]) => [`tenant ${id}`, canonicalJson(tenant)] as const),

@@ -5,7 +5,7 @@
 
 import { FORMAT } from '@platen/contract/domain/format.ts'
 import type { Limits, TenantId } from '@platen/contract/domain/tenant.ts'
-import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { DirectoryPublisher, DirectorySettings, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { canonicalJson } from '@platen/lib/canonical-json.ts'
 import type { Ids } from '@platen/lib/ids.ts'
 import { PersistentMap } from '@platen/lib/persistent-map.ts'
@@ -37,19 +37,17 @@ interface PublisherOptions {
 
 export interface RedisPublisher extends DirectoryPublisher {
   readonly epoch: number
-  /** The published revision, also if another publisher wrote it; 0 = nothing. */
+  /** As in the port, also if another publisher wrote it. */
   revision(): number
   /**
-   * The number of the next revision: above all known ones. If none is known, it is the time in milliseconds. So it is above everything
-   * published before Redis was emptied, which readers may still hold.
+   * As in the port. If no revision is known, it is the time in milliseconds. So it is above everything published before Redis was emptied,
+   * which readers may still hold.
    */
   nextRevision(): number
   /** Returns the published settings, whoever wrote them. Leaves out damaged values, and calls `onDamage` for each. */
   published(onDamage: (kind: Kind, name: string) => void): DirectorySnapshot
   /** Returns how a snapshot differs from what is published. */
-  differences(snapshot: DirectorySnapshot): readonly Difference[]
-  /** Publishes the last revision again if Redis has lost it. Returns whether that was necessary. Throws as `publish` does. */
-  repair(signal: AbortSignal): Promise<boolean>
+  differences(settings: DirectorySettings): readonly Difference[]
   /**
    * Reads all values in Redis, and publishes the last revision again if some differ, completely or not at all. Readers that loaded damaged
    * values then load the good ones. Returns the differences: `added` = was lost, `removed` = was written by somebody else. Blocks no
@@ -81,12 +79,15 @@ export async function openRedisPublisher(
   const runSerially = openSerialQueue()
   const valuesOf = valueWriter(() => writer.last().values)
   const enforced = enforcementReader(script, { epoch, writer })
+  const differences = (settings: DirectorySettings) =>
+    differencesIn(changesBetween(writer.last().values, valuesOf(settings)))
   return {
     epoch,
     revision: () => writer.last().revision,
     nextRevision: () => writer.nextRevision(),
     published: (onDamage) => settingsIn(writer.last(), onDamage),
-    differences: (snapshot) => differencesIn(changesBetween(writer.last().values, valuesOf(snapshot))),
+    differences,
+    isPublished: (settings) => writer.last().revision > 0 && differences(settings).length === 0,
     publish: (snapshot, publishSignal) =>
       runSerially(async () => {
         await writer.reclaim(publishSignal)

@@ -18,7 +18,7 @@ import {
   type TenantId,
   type WebhookSecret,
 } from '@platen/contract/domain/tenant.ts'
-import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { DirectorySettings } from '@platen/contract/port/directory.ts'
 import { type Converter, compileConverter } from '@platen/contract/schema/validator.ts'
 import type { JsonObject } from '@platen/lib/brand.ts'
 import { canonicalJson } from '@platen/lib/canonical-json.ts'
@@ -44,7 +44,7 @@ export const NO_VALUES: Values = {
  * the value from `stored` if it reads as the same setting. So each value is in memory once, and fields of another version alone publish
  * nothing.
  */
-export function valueWriter(stored: () => Values): (snapshot: DirectorySnapshot) => Values {
+export function valueWriter(stored: () => Values): (snapshot: DirectorySettings) => Values {
   const convert = openConverters()
   const canonicalOf = (kind: Kind, text: string) => {
     const value = converted(text, convert[kind])

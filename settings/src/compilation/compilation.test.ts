@@ -8,13 +8,6 @@ import {
   TEMPLATES_MAX,
   type TenantId,
 } from '@platen/contract/domain/tenant.ts'
-import type { FoundKey } from '@platen/settings/compile/api-key.ts'
-import { type Compiled, compile, NO_PREVIOUS, resultsOf } from '@platen/settings/compile/compile.ts'
-import type { CompileResult } from '@platen/settings/compile/compile-result.ts'
-import type { Finding } from '@platen/settings/compile/condition.ts'
-import { checkRequestsOf } from '@platen/settings/compile/template.ts'
-import { accountErased } from '@platen/settings/compile/tenant/account.ts'
-import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import { array, assert, constantFrom, nat, property, record } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -24,7 +17,14 @@ import {
   aTemplateResource,
   aTenantResource,
 } from '../../../test/fixture/resource.ts'
+import type { FoundKey } from '../compile/api-key.ts'
+import type { CompileResult } from '../compile/compile-result.ts'
+import type { Finding } from '../compile/condition.ts'
+import { checkRequestsOf } from '../compile/template.ts'
+import { accountErased } from '../compile/tenant/account.ts'
+import type { FoundSecret } from '../compile/tenant.ts'
 import { openCompilation } from './compilation.ts'
+import { type Compiled, compile, NO_PREVIOUS, resultsOf } from './compile.ts'
 
 /** The overlap of a webhook secret lasts four steps. */
 const STEP_MS = WEBHOOK_SECRET_OVERLAP_MS / 4
@@ -193,7 +193,7 @@ function summaryOf(outcomes: readonly CompileResult<Resource, unknown>[]) {
 }
 
 /** Equal for both, in any order. */
-function contentOf({ tenants, keys, templates }: Omit<Compiled['snapshot'], 'revision'>) {
+function contentOf({ tenants, keys, templates }: Compiled['snapshot']) {
   return { tenants: new Map(tenants), keys: new Map(keys), templates: new Map(templates) }
 }
 

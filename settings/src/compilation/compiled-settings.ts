@@ -63,17 +63,16 @@ function keyReplacementsOf({
 }
 
 function* changesOfTemplates(content: CompiledSettings['templates'], replacements: Replacements['templates']) {
-  const tenants = new Set(
-    replacements.flatMap(({ before, after }) => [before, after].flatMap((each) => each?.tenant ?? [])),
+  const gone = replacements.flatMap(({ before }) =>
+    before === undefined ? [] : [{ tenant: before.tenant, code: before.code, template: undefined }],
   )
-  for (const tenant of tenants) {
-    const own = replacements.map(({ before, after }) => ({
-      before: before?.tenant === tenant ? before : undefined,
-      after: after?.tenant === tenant ? after : undefined,
-    }))
+  const come = replacements.flatMap(({ after }) =>
+    after === undefined ? [] : [{ tenant: after.tenant, code: after.code, template: after }],
+  )
+  for (const [tenant, own] of Map.groupBy([...gone, ...come], ({ tenant }) => tenant)) {
     const codes = new Map<TemplateCode, Template | undefined>([
       ...(content.get(tenant) ?? []),
-      ...changesBy(own, ({ code }) => code),
+      ...own.map(({ code, template }) => [code, template] as const),
     ])
     const left = [...codes].flatMap(([code, template]) => (template === undefined ? [] : [[code, template] as const]))
     left.sort(([one], [other]) => (one < other ? -1 : 1))

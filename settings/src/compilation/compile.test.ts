@@ -10,8 +10,8 @@ import {
   aTemplateResource,
   aTenantResource,
 } from '../../../test/fixture/resource.ts'
+import { checkRequestsOf, digestSource } from '../compile/template.ts'
 import { type Compiled, type CompileInput, compile, resultsOf } from './compile.ts'
-import { checkRequestsOf } from './template.ts'
 
 const ACME = 'acme' as TenantId
 
@@ -37,10 +37,11 @@ function condition(result: Compiled, resource: Resource, type: ConditionType) {
 const platform = [aPlanResource(), aTenantResource()]
 
 describe('a folder of good resources', () => {
+  const invoice = aTemplateResource({ spec: { version: 3, html: { template: { inline: '<p>' } } } })
   const result = compiled([
     aPlanResource({ spec: { htmlEngineEnabled: true, renderLimitMonthly: 1000 } }),
     aTenantResource({ spec: { overrides: { syncRateLimitPerMinute: 5 } } }),
-    aTemplateResource({ spec: { version: 3, html: { template: { inline: '<p>' } } } }),
+    invoice,
     anApiKeyResource({ spec: { environment: 'Test', expiresAt: '2027-01-01T00:00:00Z' } }),
   ])
 
@@ -57,7 +58,9 @@ describe('a folder of good resources', () => {
   test('publishes the template under its code, with a source of its digest', () => {
     const [template] = [...(result.snapshot.templates.get(ACME)?.values() ?? [])]
     expect(template).toMatchObject({ code: 'invoice', name: 'invoice', version: 3, engines: ['react_pdf', 'html'] })
-    expect(template && result.sources.get(template.digest)).toMatchObject({
+    const { digested, request } = digestSource(invoice, new Map())
+    expect(digested).toMatchObject({ digest: template?.digest })
+    expect(request?.source).toMatchObject({
       version: 3,
       reactPdf: 'export default () => null',
       html: { template: '<p>', javascript: false },
@@ -75,24 +78,6 @@ describe('a folder of good resources', () => {
     expect(ready).toHaveLength(4)
     for (const condition of ready)
       expect(condition).toMatchObject({ type: 'Ready', status: 'True', observedGeneration: 1 })
-  })
-})
-
-describe('a revision', () => {
-  test('stays when nothing that is published changed', () => {
-    const first = compiled(platform)
-    const renamed = [aPlanResource({ spec: { displayName: 'Starter' } }), aTenantResource()]
-    expect(compiled(renamed, { previous: first }).snapshot.revision).toBe(first.snapshot.revision)
-  })
-
-  test('is the next one when anything did', () => {
-    const first = compiled(platform)
-    const suspended = [aPlanResource(), aTenantResource({ spec: { suspend: true } })]
-    expect(compiled(suspended, { previous: first }).snapshot.revision).toBe(first.snapshot.revision + 1)
-  })
-
-  test('is published even when there is nothing at all', () => {
-    expect(compiled([]).snapshot.revision).toBe(1)
   })
 })
 
@@ -179,7 +164,8 @@ describe('a tenant', () => {
     const previous = compiled([...platform, rival])
     const mover = aTenantResource({ spec: { storage: { prefix: 'globex/' } } })
     const { tenants } = compiled([aPlanResource(), mover, rival], { previous }).snapshot
-    expect([...tenants.values()].map(({ storage }) => storage.prefix)).toEqual(['acme/', 'globex/'])
+    const prefixes = [...tenants.values()].map(({ id, storage }) => [id, storage.prefix])
+    expect(Object.fromEntries(prefixes)).toEqual({ acme: 'acme/', globex: 'globex/' })
   })
 
   test('keeps the prefix its PDFs are under when its own move is refused and a new one asks for it', () => {

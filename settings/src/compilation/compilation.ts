@@ -1,7 +1,7 @@
 /**
- * Incremental `compile`: keeps the results of all resources current, one change at a time. A change recompiles only the few resources
- * that it affects, out of thousands of tenants. The steps and the results are the same as if everything were compiled again. Pure apart
- * from its memory.
+ * Keeps the results of all resources current, one change at a time, for a cluster and for a folder. A change recompiles only the few
+ * resources that it affects, out of thousands of tenants. The results are the same as if everything were compiled again. Pure apart from
+ * its memory.
  */
 
 import type {
@@ -14,10 +14,10 @@ import type {
 } from '@platen/contract/domain/resource.ts'
 import { type ApiKey, type Limits, TEMPLATES_MAX, type Template, type Tenant } from '@platen/contract/domain/tenant.ts'
 import type { Instant } from '@platen/lib/brand.ts'
-import { compileApiKeys, withinLimit } from '@platen/settings/compile/api-key.ts'
-import { byAge, type CompileResult } from '@platen/settings/compile/compile-result.ts'
-import { compileTemplates } from '@platen/settings/compile/template.ts'
-import { compilePlans, compileTenants, findTenant, type TenantsByName } from '@platen/settings/compile/tenant.ts'
+import { compileApiKeys, withinLimit } from '../compile/api-key.ts'
+import { byAge, type CompileResult, type CompileResults } from '../compile/compile-result.ts'
+import { compileTemplates } from '../compile/template.ts'
+import { compilePlans, compileTenants, findTenant, type TenantsByName } from '../compile/tenant.ts'
 import { applyReplacements, type CompiledSettings, NO_SETTINGS } from './compiled-settings.ts'
 import type { Relations } from './relation.ts'
 import { type CompilationOptions, type CompilationState, openCompilationState } from './state.ts'
@@ -35,6 +35,14 @@ interface Update {
   readonly settingsChanged: ReadonlySet<Uid>
 }
 
+/** By kind. */
+interface Results {
+  readonly plans: CompileResults<PlanResource, Limits>
+  readonly tenants: CompileResults<TenantResource, Tenant>
+  readonly templates: CompileResults<TemplateResource, Template>
+  readonly apiKeys: CompileResults<ApiKeyResource, readonly ApiKey[]>
+}
+
 export type AnyCompileResult =
   | CompileResult<PlanResource, Limits>
   | CompileResult<TenantResource, Tenant>
@@ -49,6 +57,8 @@ export interface Compilation extends Pick<Relations, 'tenantsOf' | 'dependentsOf
   readonly update: (changes: readonly ResourceChange[], now: Instant) => Update
   /** The settings in force. If nothing of a kind changed, its map is the same object as before. So is each unchanged setting. */
   readonly settings: () => CompiledSettings
+  /** The maps change with each update. */
+  readonly results: Results
   readonly resultOf: (uid: Uid) => AnyCompileResult | undefined
   /** The settings of a tenant in force. Before the first update, those that were in force before the start. */
   readonly tenantInForce: (uid: Uid) => Tenant | undefined
@@ -79,7 +89,9 @@ export function openCompilation(options: CompilationOptions): Compilation {
       return { changed, settingsChanged }
     },
     settings: () => content,
-    resultOf: (uid) => plans.resultOf(uid) ?? tenants.resultOf(uid) ?? templates.resultOf(uid) ?? apiKeys.resultOf(uid),
+    results: { plans: plans.results, tenants: tenants.results, templates: templates.results, apiKeys: apiKeys.results },
+    resultOf: (uid) =>
+      plans.results.get(uid) ?? tenants.results.get(uid) ?? templates.results.get(uid) ?? apiKeys.results.get(uid),
     tenantInForce: (uid) => tenants.inForce.get(uid)?.settings,
     accepts: (resource) => 'tenant' in findTenant(resource, tenantsByName(state)) && mayBeInForce(state, resource),
     tenantsOf: relations.tenantsOf,
@@ -129,7 +141,7 @@ function compileChanges(state: CompilationState, changes: readonly ResourceChang
 
 function recompilePlans({ relations, plans, defaults }: CompilationState, names: ReadonlySet<string>): void {
   const found = [...names].flatMap((name) => relations.byName('Plan', name) ?? [])
-  const resources = found.filter((resource) => resource.kind === 'Plan')
+  const resources = found.filter((resource) => resource.kind === 'Plan').sort(byAge)
   const isInUse = (name: string) => relations.tenantsOf(name).size > 0
   plans.setResults(compilePlans({ plans: resources, isInUse, defaults, previous: plans.inForce }))
 }
@@ -146,7 +158,7 @@ function recompileTenants(
   const named = new Set(resources.map(({ spec }) => spec.planRef.name))
   const planResults = [...named].flatMap((name) => {
     const uid = relations.byName('Plan', name)?.metadata.uid
-    return (uid && plans.resultOf(uid)) ?? []
+    return (uid && plans.results.get(uid)) ?? []
   })
   const input = { ...facts, serviceBucket, now, tenants: resources, plans: planResults, previous: tenants.inForce }
   tenants.setResults(compileTenants(input))
@@ -166,9 +178,7 @@ function recompileDependents(state: CompilationState, { uids, tenants: names, ow
   const ofKeys = resources.filter((resource) => resource.kind === 'ApiKey')
   const isWithinLimit = (resource: TemplateResource | ApiKeyResource) => isAllowed(state, resource)
   const given = { ...facts, isWithinLimit, tenants: tenantsByName(state), now }
-  templates.setResults(
-    compileTemplates({ ...given, templates: ofTemplates, previous: templates.inForce, ...NO_SOURCES }).results,
-  )
+  templates.setResults(compileTemplates({ ...given, templates: ofTemplates, previous: templates.inForce }))
   apiKeys.setResults(compileApiKeys({ ...given, apiKeys: ofKeys, previous: apiKeys.inForce }))
 }
 
@@ -206,22 +216,19 @@ function tenantsByName({ relations, tenants }: CompilationState): TenantsByName 
   return {
     get(name) {
       const uid = relations.byName('Tenant', name)?.metadata.uid
-      return uid && tenants.resultOf(uid)
+      return uid && tenants.results.get(uid)
     },
   }
 }
-
-/** The handler stores sources and assets before this compiles. */
-const NO_SOURCES = { previousSources: new Map(), previousAssets: new Map() }
 
 function resourcesOf({ relations }: CompilationState, uids: ReadonlySet<Uid>): readonly Resource[] {
   return [...uids].flatMap((uid) => relations.resourceOf(uid) ?? []).sort(byAge)
 }
 
 function setDueAt({ tenants, apiKeys, dueAt }: CompilationState, uid: Uid): void {
-  const secrets = tenants.resultOf(uid)?.settings?.webhookSecrets ?? []
+  const secrets = tenants.results.get(uid)?.settings?.webhookSecrets ?? []
   // The first setting is the current key. Its expiry needs no new compile.
-  const [, ...replaced] = apiKeys.resultOf(uid)?.settings ?? []
+  const [, ...replaced] = apiKeys.results.get(uid)?.settings ?? []
   const ends = [...secrets.flatMap(({ until }) => until ?? []), ...replaced.flatMap(({ expiresAt }) => expiresAt ?? [])]
   if (ends.length === 0) dueAt.delete(uid)
   else dueAt.set(uid, Math.min(...ends))

@@ -2,14 +2,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Condition, Resource, Uid } from '@platen/contract/domain/resource.ts'
 import { openLruCache } from '@platen/lib/lru-cache.ts'
-import type { CompileResult, InForce } from '@platen/settings/compile/compile-result.ts'
+import type { CompileResult, CompileResults, InForce } from '../compile/compile-result.ts'
 import type { Replacement } from './compiled-settings.ts'
 import { type AncestorsOf, type ConflictIndex, openConflictIndex } from './conflict-index.ts'
 
 export interface CompiledKind<Kind extends Resource, Settings> {
+  readonly results: CompileResults<Kind, Settings>
   /** The settings in force, in the form that compiling takes. Before the first compile, the previous settings. */
-  readonly inForce: InForce<Settings>
-  readonly resultOf: (uid: Uid) => CompileResult<Kind, Settings> | undefined
+  readonly inForce: Pick<InForce<Settings>, 'get'>
   readonly withConflicting: ConflictIndex['withConflicting']
   /** Stores new results. Keeps the old settings object if the new one is equal. */
   readonly setResults: (outcomes: readonly CompileResult<Kind, Settings>[]) => void
@@ -44,42 +44,42 @@ export function openCompiledKind<Kind extends Resource, Settings>({
   exclusiveNamesOf,
   ancestorsOf = () => [],
 }: CompiledKindOptions<Kind, Settings>): CompiledKind<Kind, Settings> {
-  /** An entry without conditions is from before the first compile. */
-  const inForce = new Map<Uid, CompileResult<Kind, Settings> | { readonly settings?: Settings }>(previous)
+  const results = new Map<Uid, CompileResult<Kind, Settings>>()
+  /** The previous settings of resources that were not compiled yet. */
+  const left = new Map(previous)
   const index = openConflictIndex(ancestorsOf)
   const interned = openLruCache<readonly Condition[]>(SHARED_CONDITIONS_MAX)
   const uids = new Set<Uid>()
   const replacements = new Map<Uid, Replacement<Settings>>()
 
-  const resultOf = (uid: Uid) => {
-    const found = inForce.get(uid)
-    return found !== undefined && 'conditions' in found ? found : undefined
-  }
+  const inForce = { get: (uid: Uid) => results.get(uid) ?? left.get(uid) }
   const replace = (uid: Uid, before: Settings | undefined, after: Settings | undefined) => {
     uids.add(uid)
     if (before !== after)
       replacements.set(uid, { before: replacements.has(uid) ? replacements.get(uid)?.before : before, after })
   }
   return {
+    results,
     inForce,
-    resultOf,
     withConflicting: index.withConflicting,
     setResults(news) {
       for (const { resource, settings: found, conditions: said } of news) {
         const { uid } = resource.metadata
-        const before = resultOf(uid)
+        const before = results.get(uid)
         const settings = isDeepStrictEqual(before?.settings, found) ? before?.settings : found
         const text = JSON.stringify(said)
         const conditions = interned.peek(text) ?? interned.set(text, said)
-        inForce.set(uid, { resource, conditions, ...(settings !== undefined && { settings }) })
+        left.delete(uid)
+        results.set(uid, { resource, conditions, ...(settings !== undefined && { settings }) })
         index.set(uid, exclusiveNamesOf(resource, settings))
         if (before?.settings !== settings || !isDeepStrictEqual(before?.conditions, conditions))
           replace(uid, before?.settings, settings)
       }
     },
     remove(uid) {
-      const before = resultOf(uid)
-      inForce.delete(uid)
+      const before = results.get(uid)
+      results.delete(uid)
+      left.delete(uid)
       index.set(uid, [])
       if (before !== undefined) replace(uid, before.settings, undefined)
     },

@@ -1,6 +1,6 @@
 /** All resources, and which resource names which. */
 import type { ApiKeyResource, Resource, TemplateResource, Uid } from '@platen/contract/domain/resource.ts'
-import { byAge } from '@platen/settings/compile/compile-result.ts'
+import { byAge } from '../compile/compile-result.ts'
 import { openMultimap } from './conflict-index.ts'
 
 export interface Relations {

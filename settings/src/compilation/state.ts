@@ -9,30 +9,48 @@ import type {
 } from '@platen/contract/domain/resource.ts'
 import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/domain/tenant.ts'
 import type { Instant } from '@platen/lib/brand.ts'
-import { requestedHashes } from '@platen/settings/compile/api-key.ts'
-import type { CompileInput, Previous } from '@platen/settings/compile/compile.ts'
-import { qualifiedCodeOf, requestedCodeOf } from '@platen/settings/compile/template.ts'
-import { folderOf, foldersAbove, storageOf } from '@platen/settings/compile/tenant.ts'
+import { type FoundKeys, requestedHashes } from '../compile/api-key.ts'
+import type { InForce } from '../compile/compile-result.ts'
+import type { ConfigMaps } from '../compile/source.ts'
+import { type CheckFaults, type PreparedSource, qualifiedCodeOf, requestedCodeOf } from '../compile/template.ts'
+import type { AccountRefusals } from '../compile/tenant/account.ts'
+import { type FoundSecrets, folderOf, foldersAbove, type Reseal, storageOf } from '../compile/tenant.ts'
 import { type CompiledKind, openCompiledKind } from './compiled-kind.ts'
 import { openRelations, type Relations } from './relation.ts'
 
 /** Facts besides the resources. The maps may change. The caller then reports the resources concerned as changes. */
-type Facts = Pick<
-  CompileInput,
-  | 'configMaps'
-  | 'prepared'
-  | 'foundKeys'
-  | 'webhookSecrets'
-  | 'accountRefusals'
-  | 'reseal'
-  | 'areSecretsReadable'
-  | 'checks'
->
+export interface Facts {
+  readonly configMaps: ConfigMaps
+  /** Sources that were read before; absent: none. */
+  readonly prepared?: ReadonlyMap<Uid, PreparedSource>
+  readonly foundKeys: FoundKeys
+  /** A tenant that is missing here keeps its secrets. */
+  readonly webhookSecrets: FoundSecrets
+  /** Absent: none. */
+  readonly accountRefusals?: AccountRefusals
+  /** Absent: everything is sealed with one key. */
+  readonly reseal?: Reseal
+  /** Whether every process that signs webhooks can open what is sealed with the present key. Absent: it can. */
+  readonly areSecretsReadable?: () => boolean
+  /** The answers to `checkRequestsOf` these templates. */
+  readonly checks: CheckFaults
+}
 
-export interface CompilationOptions extends Pick<CompileInput, 'defaults' | 'serviceBucket'> {
+/** The settings in force before the first update. */
+export interface InForceBefore {
+  readonly plans: InForce<Limits>
+  readonly tenants: InForce<Tenant>
+  readonly templates: InForce<Template>
+  readonly apiKeys: InForce<readonly ApiKey[]>
+}
+
+export interface CompilationOptions {
   readonly facts: Facts
-  /** The settings in force before the first update. */
-  readonly previous: Pick<Previous, 'plans' | 'tenants' | 'templates' | 'apiKeys'>
+  /** Limits that apply where a plan does not set them. */
+  readonly defaults: Limits
+  /** Bucket for PDFs of tenants that name no bucket. */
+  readonly serviceBucket: string
+  readonly previous: InForceBefore
 }
 
 export interface CompilationState extends Omit<CompilationOptions, 'previous'> {
