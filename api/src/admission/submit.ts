@@ -33,15 +33,21 @@ export async function submit(admission: Admission, ports: ApiPorts): Promise<voi
 
 /** Queues a render that may already be queued: behind the queue, one id is one render. Throws `Unavailable`, and abandons nothing. */
 export async function enqueue({ record, input }: Admission, ports: ApiPorts): Promise<void> {
-  const { artifacts, queue, clock } = ports
-  const observer = admissionObserver(ports)
+  const { artifacts, clock } = ports
   if (input !== undefined && 'stored' in record.data) {
     await artifacts.put(record.data.stored, input, clock.timeout(PORT_CALL_MS_MAX))
   }
-  await observer.sending(record, (traced) => queue.enqueue(withoutRequest(traced), clock.timeout(PORT_CALL_MS_MAX)))
-  observer.queued(record)
+  await send(record, ports)
+  admissionObserver(ports).queued(record)
   // Not awaited: the renderer that claims the render confirms again, and the reservation lasts until then.
   void confirm(record, ports)
+}
+
+function send(record: RenderRecord, ports: ApiPorts): Promise<void> {
+  const { queue, clock } = ports
+  return admissionObserver(ports).sending(record, (traced) =>
+    queue.enqueue(withoutRequest(traced), clock.timeout(PORT_CALL_MS_MAX)),
+  )
 }
 
 async function confirm(record: RenderRecord, ports: ApiPorts): Promise<void> {
