@@ -4,13 +4,7 @@ import { explainedMessages } from './architecture/explained-message.ts'
 import { allLogCalls, logCallsOf, logMessages } from './architecture/log-call.ts'
 
 /** Messages that mean the same in several modules. */
-const SHARED = [
-  'drain started',
-  'process started',
-  'record dead-lettered',
-  'render failed by a defect',
-  'unknown settings ignored',
-]
+const SHARED = ['drain started', 'process started', 'record dead-lettered', 'unknown settings ignored']
 
 const calls = allLogCalls()
 

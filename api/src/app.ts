@@ -14,7 +14,6 @@ import type { Span } from '@platen/lib/tracer.ts'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { authenticator, callerOf } from './admission/authenticate.ts'
 import { compileRequestSchema } from './admission/request.ts'
-import { countedLimiter } from './admission/reserve.ts'
 import { openAnswerBudget } from './body/answer-budget.ts'
 import { openBodyBudget } from './body/body-budget.ts'
 import { ANSWER_STALLED_MS_MAX, REQUEST_RECEIVE_MS_MAX } from './limit.ts'
@@ -95,8 +94,7 @@ const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'pr
  * Builds the API over its ports, ready for `listen` or `inject`. Closing it waits for requests that are on
  * their way or running, and then refuses new ones with 503.
  */
-export function buildApp(given: ApiPorts): ApiApp {
-  const ports = { ...given, limiter: countedLimiter(given) }
+export function buildApp(ports: ApiPorts): ApiApp {
   const { ids, clock, settings } = ports
   const throttle = openThrottle(settings.traffic, clock)
   const connectionTracker = connections(ports, throttle)

@@ -3,8 +3,9 @@
  * holds inputs and PDFs.
  */
 import { randomUUID } from 'node:crypto'
+import { countedLimiter } from '@platen/adapters/fallback/counted-limiter.ts'
 import { fallbackLimiter } from '@platen/adapters/fallback/limiter.ts'
-import { listedRenderLedger } from '@platen/adapters/fallback/listed-ledger.ts'
+import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts'
 import { kafkaDeliveryReader } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
@@ -26,7 +27,7 @@ if (import.meta.main) await runProcess({ deployable: 'api', settings: SETTINGS, 
 /** Serves until the stop. Then no new requests are taken, and the running ones are answered. */
 async function serve(own: Process<Config>): Promise<void> {
   const base = await openDataPlane(own, { reader: randomUUID() })
-  const { config, clock, log, redis, kafka, topics, directory, metrics, serviceBucket, starting, stack } = base
+  const { config, clock, redis, kafka, topics, directory, metrics, serviceBucket, starting, stack } = base
   // Whole PDFs pass through it. On the limiter's connection, every request would wait behind them.
   const replyRedis = stack.use(await redis.duplicate(REPLY_CALL_MS_MAX, starting))
   const health = {
@@ -43,12 +44,11 @@ async function serve(own: Process<Config>): Promise<void> {
     ...base,
     ...health,
     limiter: fallbackLimiter({
-      limiter: redisLimiter(redis),
-      clock,
+      ...base,
+      limiter: countedLimiter(redisLimiter(redis), meter),
       replicas: () => directory.readers(),
-      onFailure: () => meter.limiterFailed(),
     }),
-    ledger: listedRenderLedger(redisRenderLedger(redis), { list, log }),
+    ledger: fallbackRenderLedger(redisRenderLedger(redis), { ...base, list }),
     ends: stack.use(await openRedisRenderEnds(redis, starting)),
     list,
     deliveryList: redisDeliveryList(redis),

@@ -6,6 +6,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { countedLimiter } from '@platen/adapters/fallback/counted-limiter.ts'
 import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { type Health, openProbes } from '@platen/adapters/http/probe-server.ts'
 import type { WebhookSenderOptions } from '@platen/adapters/http/webhook-sender.ts'
@@ -126,6 +127,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
     ...ports,
     ...healthy,
     checks: bodyChecks,
+    limiter: countedLimiter(ports.limiter, meters.api),
     meter: meters.api,
     settings: { ...settings, aloneSince: options.clock.now() },
   })

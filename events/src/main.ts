@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { listedRenderLedger } from '@platen/adapters/fallback/listed-ledger.ts'
+import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { type KafkaDeliveryLog, openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { WEBHOOK_WAITS } from '@platen/adapters/kafka/delivery/topic.ts'
@@ -88,14 +88,14 @@ async function serve(own: Process<Config>): Promise<void> {
 
 /** Starts what looks after batches. It queues renders as an API process does. */
 function openBatchesOf(base: DataPlane<Config>, deliveries: KafkaDeliveryLog): Batches {
-  const { redis, kafka, topics, log, stack } = base
+  const { redis, kafka, topics, stack } = base
   return stack.use(
     openBatches({
       ...base,
       deliveries,
       queue: stack.use(kafkaRenderQueue(kafka, topics)),
       limiter: redisLimiter(redis),
-      ledger: listedRenderLedger(redisRenderLedger(redis), { list: redisRenderList(redis), log }),
+      ledger: fallbackRenderLedger(redisRenderLedger(redis), { ...base, list: redisRenderList(redis) }),
       retriesMax: WEBHOOK_RETRY_MS.length,
     }),
   )

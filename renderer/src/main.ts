@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bestEffortLimiter } from '@platen/adapters/fallback/best-effort-limiter.ts'
-import { listedRenderLedger } from '@platen/adapters/fallback/listed-ledger.ts'
+import { fallbackLimiter } from '@platen/adapters/fallback/limiter.ts'
 import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
@@ -48,15 +47,14 @@ async function serve(own: Process<Config>): Promise<void> {
   })
   engines.measure(meter)
   const queue = stack.use(openQueue(base, meter))
-  const ledger = listedRenderLedger(redisRenderLedger(redis), { list: redisRenderList(redis), log })
   const renderer = stack.use(
     openRenderer({
       ports: {
         ...base,
         queue,
         events: kafkaEventLog(kafka, topics),
-        ledger: fallbackRenderLedger(ledger, base),
-        limiter: bestEffortLimiter(redisLimiter(redis), log),
+        ledger: fallbackRenderLedger(redisRenderLedger(redis), { ...base, list: redisRenderList(redis) }),
+        limiter: fallbackLimiter({ ...base, limiter: redisLimiter(redis) }),
         replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
         meter,
       },

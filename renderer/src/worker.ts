@@ -6,6 +6,7 @@ import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
 import { throwUnlessAborted } from '@platen/lib/race.ts'
 import type { RenderEngine } from './port/engine.ts'
 import { SYNC_PAUSE_MS_MAX } from './worker/limit.ts'
+import { renderObserver } from './worker/observer.ts'
 import { retryingPorts, type Worker, type WorkerPorts, type WorkerSettings } from './worker/port.ts'
 import { processRender } from './worker/process-render.ts'
 import {
@@ -45,7 +46,8 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
   const startable = openNotifier()
   const deferred = openDeferredRenders({ clock: ports.clock, onDue: () => startable.notify(), signal: drain })
   const retrying = retryingPorts(ports, settings, { drain, forceStop })
-  const worker: Worker = { ...ports, ...retrying, engine, settings, deferred, drain, forceStop }
+  const observer = renderObserver(ports)
+  const worker: Worker = { ...ports, ...retrying, observer, engine, settings, deferred, drain, forceStop }
   const poll = (lane: Lane) => deferred.poll(lane) ?? retrying.retryingRender(consumer.poll(lane))
   const syncSlots = syncSlotsOf(engine.slots, settings.lanes ?? LANES)
   const sources: RenderSources = {
@@ -107,7 +109,7 @@ function onAbort(signal: AbortSignal, act: () => void): Disposable {
 
 async function serveSlot(worker: Worker, sources: RenderSources, isForSync: boolean): Promise<void> {
   let turn: LaneTurn = 0
-  const { engine, drain, meter } = worker
+  const { engine, drain, observer } = worker
   const { syncQueue, load, startable } = sources
   while (!drain.aborted) {
     const lanes = isForSync ? SYNC_ONLY : startableLanes(laneOrder(turn), capacityOf(worker, sources))
@@ -120,7 +122,7 @@ async function serveSlot(worker: Worker, sources: RenderSources, isForSync: bool
     const { lane } = queued.record
     turn = turnAfter(turn, lane)
     const kind = lane === 'sync' ? 'sync' : 'others'
-    using _busy = meter.busy(engine.name)
+    using _busy = observer.busy(engine.name)
     load[kind] += 1
     if (lane === 'sync') load.recentSync += 1
     if (isForSync) {

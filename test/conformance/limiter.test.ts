@@ -8,7 +8,7 @@ import { LEDGER_ENDED_MAX } from '@platen/contract/domain/limit.ts'
 import type { RenderRecord } from '@platen/contract/domain/render.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { assert, describe, expect, test } from 'vitest'
-import { aManifest, aRecord, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
+import { aManifest, aRecord, aReservation, NEVER, NOON, recordOf, SILENT } from '../fixture/build.ts'
 import { manualClock } from '../fixture/memory/clock.ts'
 import { memoryLimiter } from '../fixture/memory/limiter.ts'
 import { memoryHarness, opened, sqliteHarness, timed } from './harness.ts'
@@ -23,7 +23,7 @@ const inMemory = () => timed((clock) => memoryHarness(() => memoryLimiter(clock)
 
 const whileThere = () =>
   timed((clock) => {
-    const options = { clock, replicas: () => 2, onFailure: () => assert.fail('nothing is away') }
+    const options = { clock, log: SILENT, replicas: () => assert.fail('nothing is away') }
     return memoryHarness(() => fallbackLimiter({ limiter: memoryLimiter(clock), ...options }))
   })
 
@@ -32,8 +32,7 @@ const whileAway = () =>
   timed((clock) => {
     const away = () => Promise.reject(new Unavailable('it is away'))
     const limiter = { reserve: away, confirm: away, complete: away, usage: away, report: away }
-    const options = { clock, replicas: () => 1, onFailure: () => undefined }
-    return memoryHarness(() => fallbackLimiter({ limiter, ...options }))
+    return memoryHarness(() => fallbackLimiter({ limiter, clock, log: SILENT }))
   })
 
 async function inSqlite(): Promise<LimiterHarness> {

@@ -1,4 +1,5 @@
 import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts'
+import { memoryRenderList } from '@platen/adapters/memory/render-ledger/render-list.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { ENDED_AT_ONCE } from '@platen/adapters/redis/limit.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
@@ -24,6 +25,7 @@ describeRenderLedger('standby, while its ledger is there', () =>
   timed((clock) =>
     memoryHarness(() => {
       const options = {
+        list: memoryRenderList(clock),
         artifacts: memoryArtifactStore(),
         serviceBucket: 'platen',
         log: openLog({ level: 'silent', process: 'test', instance: 'test' }),

@@ -13,7 +13,7 @@ import {
 import type { BatchId, IdScope } from '@platen/contract/domain/render-id.ts'
 import { ENGINES } from '@platen/contract/domain/render-options.ts'
 import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
-import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { ListedRender, RenderList, RenderQuery } from '@platen/contract/port/render-list.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, anAbandonedManifest, aRecord, aRenderId, NOON } from '../fixture/build.ts'
@@ -28,7 +28,7 @@ const SCOPE: IdScope = { account, environment }
 
 export interface ListedRenders {
   readonly list: RenderList
-  readonly ledger: ErasableRenderLedger
+  readonly ledger: RenderLedger
   /** Erases a render in the way of an erasure. */
   readonly erase: (manifest: EndedManifest, tombstone: Tombstone) => Promise<void>
 }

@@ -1,4 +1,4 @@
-import { listedRenderLedger } from '@platen/adapters/fallback/listed-ledger.ts'
+import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts'
 import { memoryRenderList } from '@platen/adapters/memory/render-ledger/render-list.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
@@ -10,6 +10,7 @@ import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.t
 import { RenderListIncomplete, type RenderListView } from '@platen/contract/port/render-list.ts'
 import { expect, test } from 'vitest'
 import { aManifest, aRecord, aRenderId, NEVER, NOON, rejectionOf, SILENT } from '../fixture/build.ts'
+import { memoryArtifactStore } from '../fixture/memory/artifact-store.ts'
 import { memoryHarness, sqliteHarness, timed } from './harness.ts'
 import { completeLists, describeOnRedis } from './redis-harness.ts'
 import { describeRenderList, type ListedRenders } from './render-list.suite.ts'
@@ -19,10 +20,10 @@ const SCOPE = { account: 'acme', environment: 'live' } as const
 
 /** A ledger and a list that it tells, erased as retention does it. */
 function listed(ledger: ErasableRenderLedger, list: RenderListView): ListedRenders {
-  const listedLedger = listedRenderLedger(ledger, { list, log: SILENT })
+  const stores = { list, artifacts: memoryArtifactStore(), serviceBucket: 'platen', log: SILENT }
   return {
     list,
-    ledger: listedLedger,
+    ledger: fallbackRenderLedger(ledger, stores),
     async erase({ render }, tombstone) {
       await list.remove(render, render.id, NEVER)
       await ledger.forget(render.id, NEVER)

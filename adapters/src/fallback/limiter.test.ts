@@ -4,9 +4,18 @@ import type { Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { anAbandonedManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../../../test/fixture/build.ts'
+import {
+  anAbandonedManifest,
+  aRenderId,
+  aReservation,
+  NEVER,
+  NOON,
+  recordOf,
+  SILENT,
+} from '../../../test/fixture/build.ts'
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { memoryLimiter } from '../../../test/fixture/memory/limiter.ts'
+import { countedLimiter } from './counted-limiter.ts'
 import { FALLBACK_ACCOUNTS_MAX, fallbackLimiter, LIMIT_SHARES, type LimitShares } from './limiter.ts'
 
 /** Some processes that share a limiter, which a test can take away and bring back. */
@@ -24,7 +33,8 @@ function someProcesses({ count = 1, replicas = count }: { count?: number; replic
     usage: (account, period, signal) => unlessAway(() => world.shared.usage(account, period, signal)),
     report: (query, signal) => unlessAway(() => world.shared.report(query, signal)),
   }
-  const options = { limiter, clock, replicas: () => world.replicas, onFailure: () => void (world.failures += 1) }
+  const meter = { limiterFailed: () => void (world.failures += 1) }
+  const options = { limiter: countedLimiter(limiter, meter), clock, log: SILENT, replicas: () => world.replicas }
   const processes = Array.from({ length: count }, () => fallbackLimiter(options))
   const [process = fallbackLimiter(options)] = processes
   return { clock, world, processes, process }
@@ -277,8 +287,9 @@ test('a report that does not reach the limiter is counted and is no error, but a
   await process.reserve({ ...request, id: aRenderId() }, NEVER)
   expect(world.failures).toBe(3)
   await expect(process.usage(request.account, request.period, NEVER)).rejects.toThrow(Unavailable)
+  expect(world.failures).toBe(4)
   const broken = { ...world.shared, reserve: () => Promise.reject(new TypeError('a defect')) }
   const { clock } = someProcesses()
-  const other = fallbackLimiter({ limiter: broken, clock, replicas: () => 1, onFailure: () => undefined })
+  const other = fallbackLimiter({ limiter: broken, clock, log: SILENT })
   await expect(other.reserve(request, NEVER)).rejects.toThrow(TypeError)
 })

@@ -8,13 +8,17 @@
  */
 
 import { RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/domain/limit.ts'
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
+import type { Manifest } from '@platen/contract/domain/render.ts'
 import type { Limits } from '@platen/contract/domain/tenant.ts'
 import type { Decision, Limiter, Reservation, Usage } from '@platen/contract/port/limiter.ts'
 import { bucketsInForce, type LimiterState, openLimiterState, unitsOf } from '@platen/contract/port/limiter-state.ts'
 import type { Instant } from '@platen/lib/brand.ts'
 import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { openLruCache } from '@platen/lib/lru-cache.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
+import { ignoreUnavailable } from './ignore-unavailable.ts'
 
 /** Accounts and months whose usage a process remembers for an outage of Redis: some MB, and more than are busy at a time. */
 export const FALLBACK_ACCOUNTS_MAX = 10_000
@@ -23,35 +27,27 @@ interface FallbackLimiterOptions {
   /** The limiter that all processes share. */
   readonly limiter: Limiter
   readonly clock: Clock
-  /** The number of processes, as far as is known. */
-  readonly replicas: () => number
-  /** Called for each call that the shared limiter did not answer. */
-  readonly onFailure: () => void
+  readonly log: Log
+  /** The number of processes that admit renders, as far as is known. Absent: this one alone, or this one admits none. */
+  readonly replicas?: () => number
 }
 
 /** How long local counts matter: the windows of rates, and reservations, which nobody confirms here. */
 const KEPT_MS = Math.max(2 * RATE_WINDOW_MS, RESERVATION_MS)
 
 /**
- * Asks the shared limiter, and enforces this process's share where that throws `Unavailable`. `confirm` and `complete` do not fail
- * meanwhile: the renderer that claims a render confirms it again, and charges follow from the event log.
+ * Asks the shared limiter, and enforces this process's share where that throws `Unavailable`. `confirm` and `complete` are tried once and
+ * do not fail meanwhile: the renderer that claims a render confirms it again, and charges follow from the event log.
  *
  * A render that was admitted here counts here for its minute, even if the shared limiter was back in between. If each outage began
  * with empty windows, a limiter that fails again and again would admit one share each time.
  */
-export function fallbackLimiter({ limiter, clock, replicas, onFailure }: FallbackLimiterOptions): Limiter {
+export function fallbackLimiter({ limiter, clock, log, replicas = () => 1 }: FallbackLimiterOptions): Limiter {
   const snapshots = openUsageSnapshots()
   let local: { readonly state: LimiterState; usedAt: Instant } | undefined
 
-  const orUndefined = async <T>(call: Promise<T>): Promise<T | undefined> => {
-    try {
-      return await call
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error
-      onFailure()
-      return undefined
-    }
-  }
+  const once = (call: Promise<void>, render: Manifest['render']) =>
+    ignoreUnavailable(call, { log, fields: logFieldsOf(render) })
   const reserveLocally = (request: Reservation): Decision => {
     const now = clock.now()
     local ??= { state: openLimiterState(), usedAt: now }
@@ -66,16 +62,19 @@ export function fallbackLimiter({ limiter, clock, replicas, onFailure }: Fallbac
     return { ...decision, usage, ...(limit !== undefined && { limit }) }
   }
   return {
+    ...limiter,
     async reserve(request, signal) {
-      const decision = await orUndefined(limiter.reserve(request, signal))
-      if (decision === undefined) return reserveLocally(request)
-      snapshots.learn(request, decision.usage)
-      if (local !== undefined && clock.now() - local.usedAt > KEPT_MS) local = undefined
-      return decision
+      try {
+        const decision = await limiter.reserve(request, signal)
+        snapshots.learn(request, decision.usage)
+        if (local !== undefined && clock.now() - local.usedAt > KEPT_MS) local = undefined
+        return decision
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error
+        return reserveLocally(request)
+      }
     },
-    async confirm(record, signal) {
-      await orUndefined(limiter.confirm(record, signal))
-    },
+    confirm: (record, signal) => once(limiter.confirm(record, signal), record),
     async complete(end, signal) {
       if (local !== undefined) {
         const { state } = local
@@ -83,10 +82,8 @@ export function fallbackLimiter({ limiter, clock, replicas, onFailure }: Fallbac
         const view = { request: render, state, now: clock.now() }
         trackReserved(snapshots.of(render), view, () => state.complete(end, undefined))
       }
-      await orUndefined(limiter.complete(end, signal))
+      await once(limiter.complete(end, signal), end.render)
     },
-    usage: (account, period, signal) => limiter.usage(account, period, signal),
-    report: (query, signal) => limiter.report(query, signal),
   }
 }
 

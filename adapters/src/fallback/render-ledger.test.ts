@@ -1,3 +1,4 @@
+import { memoryRenderList } from '@platen/adapters/memory/render-ledger/render-list.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
 import { encodeManifest, manifestKey } from '@platen/contract/domain/render.ts'
@@ -7,7 +8,7 @@ import { aManifest, aRecord, SILENT } from '../../../test/fixture/build.ts'
 import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { memoryLimiter } from '../../../test/fixture/memory/limiter.ts'
-import { bestEffortLimiter } from './best-effort-limiter.ts'
+import { fallbackLimiter } from './limiter.ts'
 import { fallbackRenderLedger } from './render-ledger.ts'
 
 const LEASE = { owner: 'a', leaseMs: 15_000 }
@@ -18,8 +19,8 @@ function aFallbackLedger() {
   const artifacts = memoryArtifactStore()
   const ledger = memoryRenderLedger(manualClock())
   const whileThere = switched(ledger, state)
-  const fallback = fallbackRenderLedger(whileThere, { artifacts, serviceBucket: 'platen', log: SILENT })
-  return { state, artifacts, ledger, fallback }
+  const options = { list: memoryRenderList(manualClock()), artifacts, serviceBucket: 'platen', log: SILENT }
+  return { state, artifacts, ledger, options, fallback: fallbackRenderLedger(whileThere, options) }
 }
 
 /** The same port, with methods that throw `Unavailable` while it is away. */
@@ -87,16 +88,26 @@ describe('without its ledger', () => {
       throw new TypeError('a defect')
     }
     const ledger = { ...memoryRenderLedger(manualClock()), claim: broken, complete: broken }
-    const fallback = fallbackRenderLedger(ledger, { ...aFallbackLedger(), serviceBucket: 'platen', log: SILENT })
+    const fallback = fallbackRenderLedger(ledger, aFallbackLedger().options)
     await expect(fallback.claim(aRecord(), LEASE, signal)).rejects.toThrow('a defect')
     await expect(fallback.complete(aManifest(), signal)).rejects.toThrow('a defect')
   })
 })
 
+test('without its list a render is accepted, begun and ended', async ({ signal }) => {
+  const { options, ledger } = aFallbackLedger()
+  const fallback = fallbackRenderLedger(ledger, { ...options, list: switched(options.list, { isAway: true }) })
+  const record = aRecord({ mode: 'async' })
+  await fallback.markQueued(record, signal)
+  expect(await fallback.claim(record, LEASE, signal)).toMatchObject({ claim: { fence: 1 } })
+  await fallback.complete(aManifest({ record }), signal)
+  expect((await ledger.find(record.id, signal))?.state.status).toBe('succeeded')
+})
+
 test('without its limiter a render is neither held up nor counted, and counted when it is back', async ({ signal }) => {
   const state = { isAway: true }
   const limiter = memoryLimiter(manualClock())
-  const eventual = bestEffortLimiter(switched(limiter, state), SILENT)
+  const eventual = fallbackLimiter({ limiter: switched(limiter, state), clock: manualClock(), log: SILENT })
   const record = aRecord()
   await eventual.confirm(record, signal)
   await eventual.complete(aManifest({ record }), signal)

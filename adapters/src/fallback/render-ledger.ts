@@ -1,19 +1,22 @@
 /**
- * The render ledger of renderers that continue while it is unavailable. No other process then knows of a render that starts. So the
- * manifest tells whether it has ended already; if two renderers run it, the manifest that is written first counts. The end is reported
- * to the ledger once; the projection, which follows the event log, reports it again.
+ * The render ledger of a cluster, whole: the ledger that the processes share, the list of renders beside it, and what a renderer does
+ * while the two are unavailable. They are views, and no render waits for them: the projections read the ends that they miss from the
+ * event log. Only a claim is repeated, by the renderer, when nothing at all can say whether the render has ended.
  */
 import { RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
 import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
-import { manifestAddress } from '@platen/contract/domain/render.ts'
+import { expiryOf, manifestAddress, type RenderEnd, type RenderRecord } from '@platen/contract/domain/render.ts'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import { listedEnded, listedOpen } from '@platen/contract/port/listed-render.ts'
 import type { Claim, ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { RenderListView } from '@platen/contract/port/render-list.ts'
 import type { Log } from '@platen/lib/log.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { ignoreUnavailable } from './ignore-unavailable.ts'
 
 interface FallbackLedgerOptions {
+  readonly list: Pick<RenderListView, 'put' | 'cancel' | 'remove'>
   readonly artifacts: Pick<ArtifactStore, 'has'>
   /** The bucket of manifests. */
   readonly serviceBucket: string
@@ -24,14 +27,23 @@ interface FallbackLedgerOptions {
 const LOCAL_FENCE = 0
 
 /**
- * The ledger, with a fallback for `claim`, `renew`, `release` and `complete` while it throws `Unavailable`. `claim` still throws that
- * error if the artifact store cannot be reached either.
+ * The ledger, which also tells the list of each render that is accepted, begins or ends; of a sync render only that it ended. While it
+ * throws `Unavailable`, `claim` is granted to this process alone, unless the render has a manifest: if two renderers run it, the manifest
+ * that is written first counts. `claim` throws that error only if the artifact store cannot be reached either; `renew`, `release` and
+ * `complete` never do.
  */
-export function fallbackRenderLedger(ledger: RenderLedger, options: FallbackLedgerOptions): RenderLedger {
-  const { artifacts, serviceBucket, log } = options
+export function fallbackRenderLedger(
+  ledger: RenderLedger,
+  { list, artifacts, serviceBucket, log }: FallbackLedgerOptions,
+): RenderLedger {
   // Only for renders in hand, since each is completed in the end. An attempt that crashes the whole process is counted nowhere.
   const attempts = new Map<RenderId, number>()
 
+  const once = (call: Promise<void>, fields: object) => ignoreUnavailable(call, { log, fields })
+  const listOpen = async (record: RenderRecord, status: 'queued' | 'running', signal: AbortSignal) => {
+    if (record.mode === 'sync') return
+    await once(list.put(record, listedOpen(record, status), signal), logFieldsOf(record))
+  }
   const claimLocally = async (id: RenderId, signal: AbortSignal): Promise<ClaimResult> => {
     if (await artifacts.has(manifestAddress(id, serviceBucket), signal)) return { kind: 'settled' }
     const before = attempts.get(id) ?? 0
@@ -42,9 +54,14 @@ export function fallbackRenderLedger(ledger: RenderLedger, options: FallbackLedg
 
   return {
     ...ledger,
+    async markQueued(record, signal) {
+      await Promise.all([ledger.markQueued(record, signal), listOpen(record, 'queued', signal)])
+    },
     async claim(record, lease, signal) {
       try {
-        return await ledger.claim(record, lease, signal)
+        const answer = await ledger.claim(record, lease, signal)
+        if (answer.kind === 'granted') await listOpen(record, 'running', signal)
+        return answer
       } catch (err) {
         if (!(err instanceof Unavailable)) throw err
         log.debug({ ...logFieldsOf(record), err }, 'render claimed without the ledger')
@@ -54,15 +71,37 @@ export function fallbackRenderLedger(ledger: RenderLedger, options: FallbackLedg
     renew: async (claim, lease, signal) => isLocal(claim) || (await ledger.renew(claim, lease, signal)),
     async release(claim, owner, signal) {
       if (isLocal(claim)) attempts.delete(claim.id)
-      else await ignoreUnavailable(ledger.release(claim, owner, signal), { log, fields: { render: claim.id } })
+      else await once(ledger.release(claim, owner, signal), { render: claim.id })
     },
     async complete(end, signal) {
+      const fields = logFieldsOf(end.render)
       attempts.delete(end.render.id)
-      await ignoreUnavailable(ledger.complete(end, signal), { log, fields: logFieldsOf(end.render) })
+      await Promise.all([once(ledger.complete(end, signal), fields), once(listEnd(list, end, signal), fields)])
     },
   }
 }
 
 function isLocal({ fence }: Claim): boolean {
   return fence === LOCAL_FENCE
+}
+
+async function listEnd(
+  list: FallbackLedgerOptions['list'],
+  { kind, render, outcome }: RenderEnd,
+  signal: AbortSignal,
+): Promise<void> {
+  switch (kind) {
+    case 'ended':
+    case 'removed':
+      return await list.put(render, listedEnded({ render, outcome }), signal)
+    case 'canceled': {
+      const { finishedAt } = outcome
+      const ended = { id: render.id, finishedAt, expiresAt: expiryOf(render, finishedAt) }
+      return await list.cancel(render, ended, signal)
+    }
+    case 'abandoned':
+      return await list.remove(render, render.id, signal)
+    case 'erased':
+    // Whoever erases a render takes it out of the list.
+  }
 }

@@ -1,29 +1,10 @@
 /** Step 7 of admission: checks the rates, the quota, and the tenant's share of the async lane. One call decides. */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { Lane } from '@platen/contract/domain/render.ts'
-import type { Decision, Limiter, QuotaState, RateState, Reservation } from '@platen/contract/port/limiter.ts'
+import type { Decision, QuotaState, RateState, Reservation } from '@platen/contract/port/limiter.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import type { Caller } from './authenticate.ts'
-
-/** Wraps the limiter to count its failed calls. */
-export function countedLimiter({ limiter, meter }: Pick<ApiPorts, 'limiter' | 'meter'>): Limiter {
-  const counted = async <T>(call: Promise<T>): Promise<T> => {
-    try {
-      return await call
-    } catch (error) {
-      meter.limiterFailed()
-      throw error
-    }
-  }
-  return {
-    reserve: (request, signal) => counted(limiter.reserve(request, signal)),
-    confirm: (record, signal) => counted(limiter.confirm(record, signal)),
-    complete: (manifest, signal) => counted(limiter.complete(manifest, signal)),
-    usage: (account, period, signal) => counted(limiter.usage(account, period, signal)),
-    report: (query, signal) => counted(limiter.report(query, signal)),
-  }
-}
 
 type Reserved = Omit<Reservation, 'key' | 'limits' | 'revision'>
 

@@ -1,7 +1,6 @@
 /** The last step of admission: queues a render or abandons it. From here on a render exists, and every way out records its outcome. */
 
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/domain/limit.ts'
-import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import {
   type AbandonedManifest,
   abandonedManifestOf,
@@ -10,17 +9,15 @@ import {
   type Manifest,
   manifestAddress,
   type RenderRecord,
-  withTrace,
 } from '@platen/contract/domain/render.ts'
-import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/domain/span-attributes.ts'
 import { withoutRequest } from '@platen/contract/domain/stored-request.ts'
 import { dayOf, expiryObjectOf } from '@platen/contract/stored/expiry.ts'
-import { inSpan } from '@platen/lib/tracer.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
-import { logTolerated, unavailable } from '../problem.ts'
+import { unavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
 import { readManifest } from './manifest.ts'
+import { admissionObserver } from './observer.ts'
 
 /**
  * Queues an admitted render. Resolves when it is durable. When that fails or cannot be known, abandons the render and throws
@@ -37,31 +34,28 @@ export async function submit(admission: Admission, ports: ApiPorts): Promise<voi
 
 /** Queues a render that may already be queued: behind the queue, one id is one render. Throws `Unavailable`, and abandons nothing. */
 export async function enqueue({ record, input }: Admission, ports: ApiPorts): Promise<void> {
-  const { artifacts, clock, log, meter } = ports
+  const { artifacts, clock } = ports
   if (input !== undefined && 'stored' in record.data) {
     await artifacts.put(record.data.stored, input, clock.timeout(PORT_CALL_MS_MAX))
   }
   await send(record, ports)
-  meter.accepted(record)
-  log.debug(logFieldsOf(record), 'render queued')
+  admissionObserver(ports).queued(record)
   // Not awaited: the renderer that claims the render confirms again, and the reservation lasts until then.
   void confirm(record, ports)
 }
 
-function send(record: RenderRecord, { queue, clock, tracer }: ApiPorts): Promise<void> {
-  const queueName = queueNameOf(record)
-  const attributes = { ...messagingAttributes(queueName, 'send', record.id), ...renderAttributes(record) }
-  const sending = { kind: 'producer', parent: record.trace, attributes } as const
-  return inSpan(tracer, [`send ${queueName}`, sending], (trace) =>
-    queue.enqueue(withoutRequest(withTrace(record, trace)), clock.timeout(PORT_CALL_MS_MAX)),
+function send(record: RenderRecord, ports: ApiPorts): Promise<void> {
+  const { queue, clock } = ports
+  return admissionObserver(ports).sending(record, (traced) =>
+    queue.enqueue(withoutRequest(traced), clock.timeout(PORT_CALL_MS_MAX)),
   )
 }
 
-async function confirm(record: RenderRecord, { limiter, clock, log }: ApiPorts): Promise<void> {
+async function confirm(record: RenderRecord, ports: ApiPorts): Promise<void> {
   try {
-    await limiter.confirm(record, clock.timeout(PORT_CALL_MS_MAX))
+    await ports.limiter.confirm(record, ports.clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    logTolerated(log, { ...logFieldsOf(record), err }, 'reservation not confirmed')
+    admissionObserver(ports).notConfirmed(record, err)
   }
 }
 
@@ -71,7 +65,8 @@ async function confirm(record: RenderRecord, { limiter, clock, log }: ApiPorts):
  * it can be read. Never throws: the caller gets the refusal in any case.
  */
 export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Manifest | undefined> {
-  const { artifacts, ledger, limiter, clock, log, settings } = ports
+  const { artifacts, ledger, limiter, clock, settings } = ports
+  const observer = admissionObserver(ports)
   const manifest = abandonedManifest(record, ports)
   try {
     const address = manifestAddress(record.id, settings.serviceBucket)
@@ -79,15 +74,14 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
     const [isOurs] = await Promise.all([creating, recordExpiry(record, ports)])
     if (!isOurs) return await readManifest(record.id, ports)
   } catch (err) {
-    log.error({ ...logFieldsOf(record), err }, 'render not abandoned')
+    observer.notAbandoned(record, err)
     return undefined
   }
   const signal = clock.timeout(PORT_CALL_MS_MAX)
   const results = await Promise.allSettled([ledger.complete(manifest, signal), limiter.complete(manifest, signal)])
   for (const each of results) {
     // The manifest is written, and only that is essential. The next process that finds it completes the render again.
-    if (each.status === 'rejected')
-      logTolerated(log, { ...logFieldsOf(record), err: each.reason }, 'abandoned render not completed')
+    if (each.status === 'rejected') observer.abandonedNotCompleted(record, each.reason)
   }
   return undefined
 }
@@ -98,24 +92,25 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
  */
 export async function recordExpiry(
   record: Pick<RenderRecord, 'id' | 'tenant' | 'account' | 'storage' | 'acceptedAt' | 'retentionDays'>,
-  { artifacts, clock, log, settings }: ApiPorts,
+  ports: ApiPorts,
 ): Promise<void> {
+  const { artifacts, clock, settings } = ports
   const day = dayOf(expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
   const { key, bytes } = expiryObjectOf(day, [{ id: record.id, storage: record.storage, account: record.account }])
   try {
     await artifacts.put({ bucket: settings.serviceBucket, key }, bytes, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    log.warn({ ...logFieldsOf(record), err }, 'expiry not recorded')
+    admissionObserver(ports).expiryNotRecorded(record, err)
   }
 }
 
 /** Releases the reservation of a render that never went to the queue. Never throws: a reservation that is not released lapses. */
 export async function releaseReservation(record: RenderRecord, ports: ApiPorts): Promise<void> {
-  const { limiter, clock, log } = ports
+  const { limiter, clock } = ports
   try {
     await limiter.complete(abandonedManifest(record, ports), clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    logTolerated(log, { ...logFieldsOf(record), err }, 'reservation not released')
+    admissionObserver(ports).notReleased(record, err)
   }
 }
 
@@ -125,10 +120,10 @@ function abandonedManifest(record: RenderRecord, { clock }: ApiPorts): Abandoned
 }
 
 /** Makes the render visible at once. A failure changes nothing: the queue has the render, so it is accepted. */
-export async function markQueued(record: RenderRecord, { ledger, clock, log }: ApiPorts): Promise<void> {
+export async function markQueued(record: RenderRecord, ports: ApiPorts): Promise<void> {
   try {
-    await ledger.markQueued(record, clock.timeout(PORT_CALL_MS_MAX))
+    await ports.ledger.markQueued(record, ports.clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    logTolerated(log, { ...logFieldsOf(record), err }, 'render not marked as queued')
+    admissionObserver(ports).notShown(record, err)
   }
 }

@@ -2,15 +2,14 @@
 import { FAILURES, ServiceError } from '@platen/contract/domain/error.ts'
 import { contentDisposition, fileNameOf } from '@platen/contract/domain/file-name.ts'
 import type { Failure, RenderRecord } from '@platen/contract/domain/render.ts'
-import { renderAttributes } from '@platen/contract/domain/span-attributes.ts'
 import type { Decision } from '@platen/contract/port/limiter.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import type { Accepted } from '@platen/contract/schema/response.ts'
-import type { Span } from '@platen/lib/tracer.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Admission, admit } from '../admission/admit.ts'
 import { type Caller, callerOf, scopeOf } from '../admission/authenticate.ts'
 import { duplicateCheck, type EarlierRequest, type KeyedAttempt } from '../admission/deduplicate.ts'
+import { type Admitting, admissionObserver } from '../admission/observer.ts'
 import { renderSync, replyOf } from '../admission/render-sync.ts'
 import { modeOf } from '../admission/request.ts'
 import { quotaLeft, rateHeaders, requireAdmitted, reserve } from '../admission/reserve.ts'
@@ -36,7 +35,7 @@ interface Exchange {
   readonly request: Pick<FastifyRequest, 'render' | 'requested'>
   readonly reply: FastifyReply
   /** Ends when the request is admitted, refused or replayed. */
-  readonly admitting: Span
+  readonly admitting: Admitting
   /** Aborts when nobody waits for the answer any more. */
   readonly callerGone: AbortSignal
 }
@@ -68,7 +67,7 @@ export function createRenderRoute(
       const { body, id: requestId, trace } = request
       const caller = callerOf(request)
       const callerGone = callerGoneSignal(reply)
-      using admitting = ports.tracer.start('admission', { parent: trace })
+      using admitting = admissionObserver(ports).admitting(trace)
       const exchange = { ports, headers, answers, caller, request, reply, admitting, callerGone }
       if (modeOf(body) === 'sync') answers.require(scopeOf(caller))
       const admission = await admit({ caller, body, requestId, trace, signal: callerGone }, ports)
@@ -133,7 +132,7 @@ export function decisionHeaders(
 async function submitAndAnswer(admission: Admission, exchange: Exchange): Promise<FastifyReply> {
   const { ports, request, admitting, callerGone } = exchange
   const { record } = admission
-  admitting.end({ attributes: renderAttributes(record) })
+  admitting.admitted(record)
   request.render = record.id
   request.requested = record
   if (record.mode === 'sync') return sendReply(await renderSync(admission, ports, callerGone), record, exchange)
@@ -146,7 +145,7 @@ async function submitAndAnswer(admission: Admission, exchange: Exchange): Promis
 async function replay(earlier: EarlierRequest, admission: Admission, exchange: Exchange): Promise<FastifyReply> {
   const { ports, request, reply, admitting } = exchange
   const { record } = earlier
-  admitting.end({ attributes: { 'platen.render': record.id } })
+  admitting.replayed(record.id)
   request.render = record.id
   if (earlier.kind === 'interrupted') {
     await enqueue({ ...admission, record: earlier.record }, ports)

@@ -6,7 +6,6 @@
 
 import type { Attempt, Delivery } from '@platen/contract/domain/delivery.ts'
 import { TEST_EVENT } from '@platen/contract/domain/event.ts'
-import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import type { Tenant } from '@platen/contract/domain/tenant.ts'
 import type { SigningSecrets } from '@platen/contract/domain/webhook-secret.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -24,9 +23,10 @@ import type { Log } from '@platen/lib/log.ts'
 import { throwUnlessAborted } from '@platen/lib/race.ts'
 import { retryWhileUnavailable } from '@platen/lib/retry.ts'
 import type { TraceContext } from '@platen/lib/trace.ts'
-import type { Span, Tracer } from '@platen/lib/tracer.ts'
+import type { Tracer } from '@platen/lib/tracer.ts'
 import { type SchedulerOptions, scheduleDeliveries } from './delivery-scheduler.ts'
 import { FairQueue } from './fair-queue.ts'
+import { type DeliveryObserver, deliveryObserver } from './observer.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { signatureHeaders } from './sign.ts'
 import { obstacleOf } from './signing-secrets.ts'
@@ -76,11 +76,15 @@ export async function runDispatcher(
       dependency: 'event log',
       operation: 'follow',
     }),
-    untilStopped(() => dispatch({ ...ports, settings, signal }), { dependency: 'delivery log', operation: 'consume' }),
+    untilStopped(() => dispatch({ ...ports, observer: deliveryObserver(ports), settings, signal }), {
+      dependency: 'delivery log',
+      operation: 'consume',
+    }),
   ])
 }
 
-interface Dispatch extends DispatcherPorts {
+interface Dispatch extends Omit<DispatcherPorts, 'meter' | 'tracer'> {
+  readonly observer: DeliveryObserver
   readonly settings: DispatcherSettings
   readonly signal: AbortSignal
 }
@@ -95,9 +99,9 @@ interface QueuedDelivery {
 }
 
 async function dispatch(context: Dispatch): Promise<void> {
-  const { deliveries, signal, clock } = context
+  const { deliveries, observer, signal, clock } = context
   const queue = new FairQueue<QueuedDelivery>()
-  context.meter.dispatching(() => queue.held())
+  observer.dispatching(() => queue.held())
   const running = new Set<Promise<void>>()
   const track = (step: Promise<void>) => {
     running.add(step)
@@ -126,7 +130,7 @@ async function dispatch(context: Dispatch): Promise<void> {
       const turn = { account, origin: url?.origin ?? text, url, due }
       const left = queue.add(turn)
       if (left !== undefined) {
-        context.meter.deferred('no_room')
+        observer.deferred('no_room')
         track(recordResult(context, left.due, Promise.resolve({ kind: 'deferred', deferMs: queue.deferMs(left) })))
       }
       pump()
@@ -162,7 +166,7 @@ const OBSTACLES: Readonly<Record<Obstacle, string>> = {
 
 /** Calls the receiver. Defers the delivery if there is no secret to sign with. */
 async function attemptDelivery(context: Dispatch, { due, url }: QueuedDelivery): Promise<DeliveryResult> {
-  const { directory, clock, settings, meter } = context
+  const { directory, clock, settings, observer } = context
   const { delivery, dueAt } = due
   if (due.begin?.() === false) return { kind: 'taken_back' }
   const startedAt = clock.now()
@@ -173,17 +177,16 @@ async function attemptDelivery(context: Dispatch, { due, url }: QueuedDelivery):
   const obstacle = tenant && secrets === undefined ? obstacleOf(tenant) : undefined
   // Whoever sends a test event waits for it.
   if (obstacle !== undefined && delivery.type !== TEST_EVENT) {
-    meter.deferred(obstacle)
+    observer.deferred(obstacle)
     const age = startedAt - delivery.createdAt
     const deferMs = Math.min(Math.max(age, WEBHOOK_SECRET_RETRY_MS_MIN), WEBHOOK_SECRET_RETRY_MS_MAX)
     return { kind: 'deferred', deferMs, reason: OBSTACLES[obstacle] }
   }
-  meter.begun(startedAt - dueAt)
   const begunAt = clock.monotonic()
-  using span = startAttemptSpan(context, due, url)
-  const trace = span.context
+  using observed = observer.calling(due, { url, lateMs: startedAt - dueAt })
+  const { trace } = observed
   const answer = tenant && secrets ? await call(context, delivery, { tenant, secrets, trace }) : notSent(obstacle)
-  endAttemptSpan(span, answer)
+  observed.answered(answer)
   const { retryAfter: _retryAfter, ...result } = answer
   const endedAt = clock.monotonic()
   const durationMs = Math.round(endedAt - begunAt)
@@ -193,7 +196,7 @@ async function attemptDelivery(context: Dispatch, { due, url }: QueuedDelivery):
 
 /** Records the result. Never rejects: a delivery without a record is handed out again after a restart. */
 async function recordResult(context: Dispatch, due: DueDelivery, resulting: Promise<DeliveryResult>): Promise<void> {
-  const { meter, log, clock } = context
+  const { observer, log, clock } = context
   const retry = { clock, log, signal: context.signal, dependency: 'delivery log' }
   try {
     const result = await resulting
@@ -202,53 +205,18 @@ async function recordResult(context: Dispatch, due: DueDelivery, resulting: Prom
       const defer = () => due.defer(result.deferMs, result.reason)
       return await retryWhileUnavailable(defer, { ...retry, operation: 'defer' })
     }
-    const { attempt, trace, next, endedAt } = result
+    const { attempt, next, endedAt } = result
     const record = () => due.record(attempt, next && reducedBy(next, clock.monotonic() - endedAt))
     await retryWhileUnavailable(record, { ...retry, operation: 'record' })
-    meter.attempted(attempt.result, attempt.durationMs, context.tracer.exportedTraceId(trace))
-    if (next !== undefined && next.status !== 'scheduled') meter.ended(next.status)
-    logAttempt(log, due, result)
+    observer.recorded(due, result)
   } catch (err) {
-    log.error({ ...fieldsOf(due.delivery), err }, 'delivery result not recorded')
+    observer.notRecorded(due.delivery, err)
   }
 }
 
 /** Subtracts elapsed time from a wait. */
 function reducedBy(next: NextStatus, overMs: number): NextStatus {
   return next.status === 'scheduled' ? { ...next, waitMs: Math.max(Math.ceil(next.waitMs - overMs), 0) } : next
-}
-
-/**
- * Starts the span of a call, as OpenTelemetry's conventions have it for HTTP clients, without the path, in which many receivers expect a
- * secret. The first attempt belongs to the trace of the render. Later ones come after seconds to days, when a collector has closed that
- * trace; so each is a trace of its own with a link. If the caller's trace is not exported, nor are those.
- */
-function startAttemptSpan({ tracer }: Dispatch, due: DueDelivery, url: URL | null): Span {
-  const { delivery, attempts, isRedelivery } = due
-  const { id, type, trace, requestId } = delivery
-  const isLater = isRedelivery || attempts > 0
-  const isLinked = isLater && tracer.exportedTraceId(trace) !== undefined
-  return tracer.start('POST', {
-    ...(isLinked ? { link: trace } : { parent: trace }),
-    kind: 'client',
-    attributes: {
-      'http.request.method': 'POST',
-      'http.request.resend_count': attempts,
-      'url.scheme': url?.protocol.slice(0, -1),
-      'server.address': url?.hostname,
-      'server.port': url === null ? undefined : Number(url.port || (url.protocol === 'http:' ? 80 : 443)),
-      'platen.delivery': id,
-      'platen.event': type,
-      'platen.render': delivery.render,
-      'platen.tenant': delivery.tenant,
-      'platen.request_id': requestId,
-    },
-  })
-}
-
-function endAttemptSpan(span: Span, { result, statusCode }: WebhookResponse): void {
-  const error = result === 'ok' ? undefined : result === 'status' ? `${statusCode}` : result
-  span.end({ error, attributes: { 'http.response.status_code': statusCode } })
 }
 
 /** The result of an attempt without a call. Without an obstacle, there is no tenant. */
@@ -292,25 +260,4 @@ function nextStatusOf({ clock, ids }: Dispatch, due: DueDelivery, answer: Webhoo
     ...(retryAfter !== undefined && { retryAfter }),
   })
   return waitMs === undefined ? { status: 'exhausted' } : { status: 'scheduled', waitMs }
-}
-
-/** The fields of a line about a delivery. */
-function fieldsOf(delivery: Delivery): object {
-  return { delivery: delivery.id, ...logFieldsOf({ ...delivery, id: delivery.render }) }
-}
-
-function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, next }: AttemptedDelivery): void {
-  const { result, statusCode, durationMs, message } = attempt
-  const fields = {
-    ...fieldsOf(delivery),
-    attempts: attempts + 1,
-    result,
-    statusCode,
-    durationMs,
-    message,
-  }
-  const status = next?.status
-  if (result === 'ok') log.debug(fields, 'webhook delivered')
-  else if (status === 'scheduled' || status === undefined) log.info(fields, 'webhook attempt failed')
-  else log.warn({ ...fields, status }, 'webhook delivery ended without success')
 }

@@ -61,15 +61,11 @@ export async function openDocumentRenderer(
     if (template.reactPdf === undefined)
       throw new ServiceError('template_error', 'the template has no react_pdf source')
     const timer = startPhaseTimer(monotonic)
+    const dataText = new TextDecoder().decode(data)
     const ownPrograms = tenantPart(programs, tenant)
     const program = ownPrograms.get(digest) ?? ownPrograms.set(digest, transpile(template.reactPdf))
     using own = await fonts.register(template.fonts ?? [], { assets, tenant, locale: template.locale })
-    const { nodes, call } = await evaluate(program, {
-      data: new TextDecoder().decode(data),
-      options,
-      locale: template.locale,
-      onConsole,
-    })
+    const { nodes, call } = await evaluate(program, { data: dataText, options, locale: template.locale, onConsole })
     timer.end('evaluate')
     const remote = remoteImagesOf(work)
     const image = openImages(assets, tenantPart(kept, tenant), remote)
@@ -89,7 +85,7 @@ export async function openDocumentRenderer(
     // Functions that run during layout may show more images, so check again after it. Check also when layout fails: it may fail only
     // because stand-ins replace the images.
     const layout = await layingOut.finally(() => isTranslated && requireFetched(remote))
-    const isLiteral = openLiterals(() => [template.reactPdf ?? '', new TextDecoder().decode(data)])
+    const isLiteral = openLiterals(() => [template.reactPdf ?? '', dataText])
     const laidOut = inspectLayout(layout, {
       fonts: { faces, locale: template.locale },
       missing: fonts.missing,

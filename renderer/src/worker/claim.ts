@@ -1,5 +1,4 @@
 /** Claims a render, renews the claim until the work under it has ended, and releases it if the work was left unfinished. */
-import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import type { RenderRecord } from '@platen/contract/domain/render.ts'
 import type { Claim, ClaimResult, Lease } from '@platen/contract/port/render-ledger.ts'
 import { throwUnlessAborted } from '@platen/lib/race.ts'
@@ -59,11 +58,15 @@ export function renewClaim(worker: Worker, record: RenderRecord, claim: Claim): 
 }
 
 /** Releases the claim, so that another renderer need not wait until it expires. Never throws, because the claim expires anyway. */
-async function release({ ledger, clock, log, settings }: Worker, record: RenderRecord, claim: Claim): Promise<void> {
+async function release(
+  { ledger, clock, observer, settings }: Worker,
+  record: RenderRecord,
+  claim: Claim,
+): Promise<void> {
   try {
     await ledger.release(claim, settings.owner, clock.timeout(CLAIM_RELEASE_MS_MAX))
   } catch (err) {
-    log.debug({ ...logFieldsOf(record), err }, 'claim release failed')
+    observer.claimNotReleased(record, err)
   }
 }
 

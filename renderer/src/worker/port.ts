@@ -15,6 +15,7 @@ import { retrying } from '@platen/lib/retry.ts'
 import type { Tracer } from '@platen/lib/tracer.ts'
 import type { RenderEngine } from '../port/engine.ts'
 import { STORE_RETRY_MS_MAX } from './limit.ts'
+import type { RenderObserver } from './observer.ts'
 import type { DeferredRenders } from './without-slot/deferred-renders.ts'
 import { openWorkSource } from './work-source.ts'
 
@@ -42,8 +43,12 @@ export interface WorkerSettings {
   readonly lanes?: readonly Lane[]
 }
 
-/** The worker of one engine, as the stages of a render see it. */
-export interface Worker extends Omit<WorkerPorts, 'queue' | keyof RetryingPorts>, RetryingPorts, StopSignals {
+/** The worker of one engine, as the stages of a render see it. They tell the observer what they do, and log and count nothing themselves. */
+export interface Worker
+  extends Omit<WorkerPorts, 'queue' | 'log' | 'meter' | 'tracer' | keyof RetryingPorts>,
+    RetryingPorts,
+    StopSignals {
+  readonly observer: RenderObserver
   readonly engine: RenderEngine
   readonly settings: WorkerSettings
   readonly deferred: DeferredRenders

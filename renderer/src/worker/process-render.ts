@@ -13,7 +13,6 @@
 
 import { NewerFormat } from '@platen/contract/domain/format.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/domain/limit.ts'
-import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import {
   CANCELED,
   endOf,
@@ -23,14 +22,10 @@ import {
   type RenderRecord,
   renderPrefix,
   UnreadableManifest,
-  withTrace,
 } from '@platen/contract/domain/render.ts'
-import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/domain/span-attributes.ts'
-import { warningCodesOf, warningCountOf } from '@platen/contract/domain/warning.ts'
 import type { ClaimResult } from '@platen/contract/port/render-ledger.ts'
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import type { Instant } from '@platen/lib/brand.ts'
-import { inSpan, type Span } from '@platen/lib/tracer.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { claimRender, renewClaim } from './claim.ts'
 import { crashed, DEFECT, EXPIRED, SUSPENDED } from './classify-error.ts'
@@ -72,7 +67,7 @@ export async function processRender(
       .catch(unreadableOrThrow)
     await finish(worker, queued, ending)
   } catch (error) {
-    logUnfinished(worker, record, error)
+    tellUnfinished(worker, record, error)
   }
 }
 
@@ -82,8 +77,8 @@ async function runStages(worker: Worker, accepted: RenderRecord, onRendered: (by
     const answer = await claimRender(worker, accepted)
     if (answer.kind !== 'granted') return await endUnclaimed(worker, accepted, answer)
     const { attempt } = answer.claim
-    using span = startAttempt(worker, accepted, attempt)
-    const record = withTrace(accepted, span.context)
+    using observed = worker.observer.attempt(accepted, attempt)
+    const { record } = observed
     await using claim = renewClaim(worker, record, answer.claim)
     // An earlier attempt may have died after it wrote its manifest and before it published its event.
     const earlier = attempt > 1 ? await findManifest(worker, record) : undefined
@@ -96,26 +91,9 @@ async function runStages(worker: Worker, accepted: RenderRecord, onRendered: (by
     await replyToCaller(worker, record, result)
     onRendered(result.kind === 'rendered' ? result.pdf.byteLength : 0)
     const manifest = await publishOutcome(worker, record, await store(worker, record, { attempt, result }))
-    span.end({ error: errorOf(manifest) })
+    observed.ended(manifest)
     return endingOf(manifest)
   }
-}
-
-/**
- * Starts the span of an attempt. The span of the wait before the first one is made here, too, from what the record says: its beginning is by
- * the clock of the API process, which need not agree with ours.
- */
-function startAttempt({ tracer, clock }: Worker, record: RenderRecord, attempt: number): Span {
-  const { trace: parent, acceptedAt, id } = record
-  const queueName = queueNameOf(record)
-  const own = { ...renderAttributes(record), 'platen.attempt': attempt }
-  const attributes = { ...messagingAttributes(queueName, 'process', id), ...own }
-  const span = tracer.start(`process ${queueName}`, { kind: 'consumer', parent, attributes })
-  if (attempt === 1) {
-    const waiting = { parent: parent ?? span.context, startedAt: acceptedAt, attributes: own }
-    tracer.start('queue', waiting).end({ endedAt: Math.max(acceptedAt, clock.now()) })
-  }
-  return span
 }
 
 /** Stores the PDF and the manifest. */
@@ -124,7 +102,7 @@ function store(
   record: RenderRecord,
   { attempt, result }: { readonly attempt: number; readonly result: RenderResult },
 ): Promise<Manifest> {
-  return inSpan(worker.tracer, ['store', { parent: record.trace }], async () => {
+  return worker.observer.storing(record, async () => {
     const outcome = await storePdf(worker, record, result)
     return await recordOutcome(worker, record, { attempt, outcome })
   })
@@ -157,7 +135,7 @@ function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure 
 /** A defect of ours ends the render it hits, so that the render is not tried for ever. A render whose manifest is of a newer format has ended. */
 async function failByDefect(worker: Worker, record: RenderRecord, error: unknown): Promise<Ending> {
   if (worker.drain.aborted || error instanceof UnreadableManifest || error instanceof NewerFormat) throw error
-  worker.log.error({ ...logFieldsOf(record), err: error }, 'render failed by a defect')
+  worker.observer.failedByDefect(record, error)
   return await fail(worker, record, { attempt: 1, error: DEFECT })
 }
 
@@ -176,12 +154,10 @@ function failedOutcome({ clock }: Worker, error: Failure): FailedOutcome {
   return { status: 'failed', finishedAt: clock.now(), durationMs: 0, error }
 }
 
-function errorOf({ outcome }: Manifest): string | undefined {
-  return outcome.status === 'failed' ? outcome.error.code : undefined
-}
-
 function endingOf(manifest: Manifest): Ending {
-  return { kind: errorOf(manifest) === 'render_crashed' ? 'crashed' : 'ended', manifest }
+  const { outcome } = manifest
+  const isCrashed = outcome.status === 'failed' && outcome.error.code === 'render_crashed'
+  return { kind: isCrashed ? 'crashed' : 'ended', manifest }
 }
 
 function unreadableOrThrow(error: unknown): Ending {
@@ -208,14 +184,14 @@ async function acknowledge(
   queued: QueuedRender,
   { kind, manifest }: Extract<Ending, { manifest: Manifest }>,
 ): Promise<void> {
-  const { meter, forceStop } = worker
+  const { observer, forceStop } = worker
   if (kind === 'ended') {
     await queued.done(forceStop)
   } else {
     await queued.deadLetter('render_crashed', forceStop)
-    meter.deadLettered('crashed')
+    observer.deadLettered('crashed')
   }
-  logOutcome(worker, queued.record, manifest)
+  observer.done(queued.record, manifest)
   await removeStored(worker, queued.record, manifest)
 }
 
@@ -225,13 +201,13 @@ async function acknowledge(
  */
 async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error: UnreadableManifest): Promise<void> {
   const { record } = queued
-  const { log, meter, ledger, limiter, forceStop } = worker
-  log.error({ ...logFieldsOf(record), err: error }, 'render outcome unreadable, dead-lettered')
+  const { observer, ledger, limiter, forceStop } = worker
+  observer.unreadable(record, error)
   await replyToCaller(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
   const shown = endOf(record, 1, failedOutcome(worker, DEFECT))
   await Promise.all([limiter.complete(shown, forceStop), ledger.complete(shown, forceStop)])
   await queued.deadLetter(error.message, forceStop)
-  meter.deadLettered('unreadable')
+  observer.deadLettered('unreadable')
 }
 
 /**
@@ -239,7 +215,7 @@ async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error:
  * stored, or a killed renderer stored a PDF later. If the store is unavailable, retention deletes it later together with the render.
  */
 async function removeStored(
-  { source, artifacts, log, forceStop }: Worker,
+  { source, artifacts, observer, forceStop }: Worker,
   record: RenderRecord,
   manifest: Manifest,
 ): Promise<void> {
@@ -251,27 +227,13 @@ async function removeStored(
       await artifacts.delete(address, forceStop)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
-    log.warn({ ...logFieldsOf(record), err }, 'temporary input not deleted, left to retention')
+    observer.inputNotDeleted(record, err)
   }
 }
 
-function logOutcome({ log }: Worker, record: RenderRecord, manifest: Manifest): void {
-  const { outcome } = manifest
-  const { finishedAt, durationMs } = outcome
-  // Until the last attempt began, with the time to fetch the data.
-  const queueWaitMs = Math.max(0, finishedAt - durationMs - record.acceptedAt)
-  const attempt = 'attempt' in manifest ? manifest.attempt : 0
-  const fields = { ...logFieldsOf(record), attempt, queueWaitMs }
-  // Their messages quote the template and the data.
-  const warnings = warningCountOf(outcome)
-  const warned = { ...fields, durationMs, ...(warnings > 0 && { warnings, warningCodes: warningCodesOf(outcome) }) }
-  if (outcome.status === 'failed') log.info({ ...warned, code: outcome.error.code }, 'render failed')
-  else log.info({ ...warned, bytes: outcome.pdf.bytes, pages: outcome.pages }, 'render succeeded')
-}
-
 /** A drain leaves the render to others, and a manifest of a newer format to a newer version. Anything else is a defect. */
-function logUnfinished({ drain, forceStop, log }: Worker, record: RenderRecord, err: unknown): void {
+function tellUnfinished({ drain, forceStop, observer }: Worker, record: RenderRecord, err: unknown): void {
   const isLeft = [drain, forceStop].some(({ aborted, reason }) => aborted && err === reason)
-  if (isLeft) log.info(logFieldsOf(record), 'render handed over')
-  else log.error({ ...logFieldsOf(record), err }, 'render not completed')
+  if (isLeft) observer.handedOver(record)
+  else observer.notCompleted(record, err)
 }

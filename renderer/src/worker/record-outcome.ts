@@ -1,7 +1,6 @@
 /** The stages that end a render: the reply to its caller, its PDF, its manifest, and what is published of it. */
 import assert from 'node:assert/strict'
 import { eventIdOf, eventOf } from '@platen/contract/domain/event.ts'
-import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import {
   type ArtifactAddress,
   CANCELED,
@@ -18,11 +17,9 @@ import {
   type RemovedManifest,
   type RenderRecord,
 } from '@platen/contract/domain/render.ts'
-import { messagingAttributes } from '@platen/contract/domain/span-attributes.ts'
 import { warningCountOf, warningsIn } from '@platen/contract/domain/warning.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { firstAborted } from '@platen/lib/race.ts'
-import { inSpan } from '@platen/lib/tracer.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { STORE_UNAVAILABLE } from './classify-error.ts'
 import { beforeDeadline, type Worker } from './port.ts'
@@ -30,15 +27,13 @@ import type { RenderResult } from './render.ts'
 
 /** Sends the reply to a sync caller if that is possible now. If not, the caller can still read the outcome. */
 export async function replyToCaller(worker: Worker, record: RenderRecord, result: RenderResult): Promise<void> {
-  const { replies, log, tracer, forceStop } = worker
+  const { replies, observer, forceStop } = worker
   if (record.mode !== 'sync') return
   try {
-    await inSpan(tracer, ['reply', { parent: record.trace }], () =>
-      replies.reply(record.id, replyOf(result), forceStop),
-    )
+    await observer.replying(record, () => replies.reply(record.id, replyOf(result), forceStop))
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
-    log.warn({ ...logFieldsOf(record), err }, 'reply not delivered')
+    observer.replyLost(record, err)
   }
 }
 
@@ -65,7 +60,7 @@ export async function storePdf(worker: Worker, record: RenderRecord, result: Ren
     const pdf = { address, bytes: result.pdf.byteLength, sha256 }
     return { status: 'succeeded', ...end, pdf, pages, ...warned }
   }
-  worker.log.warn(logFieldsOf(record), 'pdf not stored in time')
+  worker.observer.pdfNotStored(record)
   return { status: 'failed', ...end, error: STORE_UNAVAILABLE }
 }
 
@@ -78,7 +73,7 @@ export async function recordOutcome(
   record: RenderRecord,
   { attempt, outcome }: { readonly attempt: number; readonly outcome: Outcome },
 ): Promise<Manifest> {
-  const { artifacts, settings, forceStop } = worker
+  const { artifacts, observer, settings, forceStop } = worker
   let manifest: Manifest = await manifestOf(worker, record, { attempt, outcome })
   const encoded = encodeManifest(manifest)
   if (!(await artifacts.create(manifestAddress(record.id, settings.serviceBucket), encoded, forceStop))) {
@@ -87,7 +82,7 @@ export async function recordOutcome(
     if (pdf !== undefined && pdf.key !== pdfOf(manifest.outcome)?.key) await artifacts.delete(pdf, forceStop)
   }
   // Whoever completes a cancellation counts it.
-  if (manifest.kind !== 'canceled') countEnded(worker, record, manifest)
+  if (manifest.kind !== 'canceled') observer.decided(record, manifest)
   return manifest
 }
 
@@ -100,10 +95,6 @@ async function manifestOf(
   return { ...end, eventId: eventIdOf(end, settings.eventKey()) }
 }
 
-function countEnded({ meter, tracer }: Worker, record: RenderRecord, { outcome }: Manifest): void {
-  meter.ended(record, outcome, tracer.exportedTraceId(record.trace))
-}
-
 /**
  * Replaces a cancellation by the manifest of its render, and tells a sync caller. Two renderers may do this at once, and write the same. An
  * erasure at this very moment may be overwritten; its order finds the render again.
@@ -113,11 +104,11 @@ async function completeCancellation(
   record: RenderRecord,
   { outcome }: Cancellation,
 ): Promise<EndedManifest> {
-  const { artifacts, settings, forceStop } = worker
+  const { artifacts, observer, settings, forceStop } = worker
   const manifest = await manifestOf(worker, record, { attempt: 1, outcome })
   const address = manifestAddress(record.id, settings.serviceBucket)
   await artifacts.put(address, encodeManifest(manifest), forceStop)
-  countEnded(worker, record, manifest)
+  observer.decided(record, manifest)
   await replyToCaller(worker, record, { kind: 'failed', error: CANCELED, durationMs: 0 })
   return manifest
 }
@@ -142,15 +133,13 @@ export async function publishOutcome(worker: Worker, record: RenderRecord, found
   return manifest
 }
 
-function appendEvent({ events, tracer, forceStop }: Worker, manifest: EndedManifest | RemovedManifest): Promise<void> {
+function appendEvent(
+  { events, observer, forceStop }: Worker,
+  manifest: EndedManifest | RemovedManifest,
+): Promise<void> {
   const event = eventOf(manifest)
-  const attributes = messagingAttributes(EVENTS, 'send', event.id)
-  const sending = { kind: 'producer', parent: manifest.render.trace, attributes } as const
-  return inSpan(tracer, [`send ${EVENTS}`, sending], () => events.append(event, forceStop))
+  return observer.sending(event, () => events.append(event, forceStop))
 }
-
-/** The event log, by the name of its topic. */
-const EVENTS = 'render.events'
 
 /** Reads the outcome of a render, if there is one. */
 export async function findManifest(worker: Worker, record: RenderRecord): Promise<Manifest | undefined> {

@@ -2,12 +2,10 @@
 
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/domain/limit.ts'
-import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import type { Failure, RenderRecord } from '@platen/contract/domain/render.ts'
 import { documentWarnings, type Warned, warnedOf } from '@platen/contract/domain/warning.ts'
 import { sha256 } from '@platen/lib/canonical-json.ts'
 import { firstAborted } from '@platen/lib/race.ts'
-import type { Span } from '@platen/lib/tracer.ts'
 import type { Rendering } from '../port/engine.ts'
 import type { ClaimRenewal } from './claim.ts'
 import { classifyError, STORE_UNAVAILABLE, type Verdict } from './classify-error.ts'
@@ -38,7 +36,7 @@ export async function render(
   record: RenderRecord,
   { attempt, claim: { claimLost, canceled } }: { readonly attempt: number; readonly claim: ClaimRenewal },
 ): Promise<RenderResult | Interrupted> {
-  const { clock, engine, source, limiter, replies, forceStop } = worker
+  const { clock, engine, source, limiter, replies, observer, forceStop } = worker
   // Limits the waits for a store before and after the engine. The template has its own deadline, and fetching does not count against it.
   const storeDeadline = clock.timeout(record.deadlineMs)
   using fetching = firstAborted([forceStop, storeDeadline])
@@ -48,27 +46,23 @@ export async function render(
     limiter.confirm(record, forceStop),
   ])
   if (work === undefined) return { kind: 'failed', error: STORE_UNAVAILABLE, durationMs: 0 }
-  const fields = { ...logFieldsOf(record), attempt }
   const over = new AbortController()
   const deadline = clock.timeout(record.deadlineMs)
   const callerGone = record.mode === 'sync' ? replies.callerGone(record.id, over.signal) : NEVER
   const begunAt = clock.monotonic()
   const durationMs = () => Math.round(clock.monotonic() - begunAt)
   using ended = firstAborted([deadline, callerGone, claimLost, canceled, forceStop])
-  using span = worker.tracer.start('render', { parent: record.trace, attributes: { 'platen.engine': record.engine } })
+  using observed = observer.rendering(record, attempt)
   try {
     if (record.mode === 'sync') replies.notifyStarted(record.id)
-    const traceId = worker.tracer.exportedTraceId(record.trace)
-    worker.meter.begun(record, { attempt, waitedMs: clock.now() - record.acceptedAt, traceId })
-    worker.log.debug(fields, 'render started')
     const rendering = await engine.render(work, ended.signal)
-    tracePhases(worker, rendering, span)
-    const { pdf, pages } = rendering
+    const { pdf, pages, phases } = rendering
+    observed.made(phases)
     refuseOversize(pdf)
     const warned = warnedOf(rendering.warnings)
     const error = strictFailure(record, warned)
     if (error !== undefined) {
-      span.end({ error: error.code })
+      observed.stopped({ kind: 'failed', error })
       return { kind: 'failed', error, ...warned, durationMs: durationMs() }
     }
     const rendered = { kind: 'rendered', pdf, pages, ...warned, durationMs: durationMs(), storeDeadline } as const
@@ -76,22 +70,11 @@ export async function render(
   } catch (error) {
     forceStop.throwIfAborted()
     const verdict = classifyError(error, { deadline, callerGone, claimLost, canceled }, record.deadlineMs)
-    span.end({ error: verdict.kind === 'failed' ? verdict.error.code : verdict.kind })
-    logVerdict(worker, verdict, { ...fields, err: error })
+    observed.stopped(verdict, error)
     return verdict.kind === 'failed' ? { ...verdict, durationMs: durationMs() } : verdict
   } finally {
     // With the default reason, a stack trace would be taken each time.
     over.abort('the attempt has ended')
-  }
-}
-
-/** The phases of the engine, which it measured where it runs: one after the other, and the last ended just now. */
-function tracePhases({ tracer, clock }: Worker, { phases }: Rendering, { context: parent }: Span): void {
-  let startedAt = clock.now() - phases.reduce((sum, { durationMs }) => sum + durationMs, 0)
-  for (const { name, durationMs } of phases) {
-    const endedAt = startedAt + durationMs
-    tracer.start(name, { parent, startedAt }).end({ endedAt })
-    startedAt = endedAt
   }
 }
 
@@ -104,11 +87,4 @@ function refuseOversize({ byteLength }: Uint8Array): void {
 function strictFailure({ strict, options }: RenderRecord, warned: Warned): Failure | undefined {
   const isStrict = strict === true || options.strict === true
   return isStrict && warned.warnings !== undefined ? documentWarnings(warned) : undefined
-}
-
-/** A failure of the template concerns the tenant and is in the outcome. Only our own failures get a log line here. */
-function logVerdict({ log }: Worker, verdict: Verdict, fields: object): void {
-  if (verdict.kind === 'retry') log.warn(fields, 'render attempt crashed, retrying')
-  else if (verdict.kind === 'lost') log.warn(fields, 'another renderer took over this render')
-  else if (verdict.error.code === 'internal') log.error(fields, 'render failed by a defect')
 }

@@ -13,6 +13,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { choose, commonOf } from '../../admission/admit.ts'
 import { type Caller, callerOf, scopeOf } from '../../admission/authenticate.ts'
 import { duplicateCheck, type KeyedAttempt } from '../../admission/deduplicate.ts'
+import { admissionObserver } from '../../admission/observer.ts'
 import { requireAdmitted, reserve } from '../../admission/reserve.ts'
 import { isNdjson } from '../../body/body.ts'
 import type { ParsedBatch } from '../../body/check/parse-batch.ts'
@@ -60,7 +61,7 @@ export function createBatchRoute(app: FastifyInstance, ports: ApiPorts, limits: 
     },
     async (request, reply) => {
       const caller = callerOf(request)
-      using admitting = ports.tracer.start('admission', { parent: request.trace })
+      using admitting = admissionObserver(ports).admitting(request.trace)
       const asked = await admitBatch(request, callerGoneSignal(reply), ports)
       const { template, engine, mode } = asked.record
       request.requested = { template, engine, mode }
@@ -72,7 +73,7 @@ export function createBatchRoute(app: FastifyInstance, ports: ApiPorts, limits: 
       const earlier = await keyed.find()
       if (earlier === undefined) return await reserveAndAccept(asked, exchange, keyed)
       limits.throttle.chargeRefusal(caller.key.hash)
-      admitting.end()
+      admitting.replayed()
       if (earlier.kind === 'interrupted') {
         await accept(batchOf({ ...asked, record: earlier.record }, ports), asked.items, ports)
       }
