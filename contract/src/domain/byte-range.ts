@@ -1,26 +1,25 @@
 /**
  * Which bytes of a stored document answer a GET or HEAD: all of them, one range, or none (RFC 9110, sections 13 and 14). A stored document
- * never changes, so its digest is its entity tag, and dates play no part. Several ranges at once are answered with the whole document, as
- * the RFC allows: otherwise one request could ask for the same bytes a thousand times.
+ * never changes, so its digest is its entity tag, and dates do not matter. Several ranges at once are answered with the whole document, as
+ * the RFC allows: one request could otherwise ask for the same bytes a thousand times.
  */
 import { ServiceError } from './error.ts'
 
 interface DocumentRequest {
   readonly method: string
-  /** As Node has them. */
   readonly headers: HeaderValues
 }
 type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** The answer to it. Without `range` it has no body. */
+/** Without `range` there is no body. */
 interface Selection {
   readonly status: 200 | 206 | 304
   readonly headers: Readonly<Record<string, string | number>>
-  /** The first and the last byte to send. */
+  /** First and last byte, inclusive. */
   readonly range?: { readonly start: number; readonly end: number }
 }
 
-/** Selects the bytes of a document that has this SHA-256 and so many bytes. Throws `RANGE_NOT_SATISFIABLE`. */
+/** Throws `RANGE_NOT_SATISFIABLE`. */
 export function selectBytes(
   { method, headers }: DocumentRequest,
   document: { sha256: string; bytes: number },
@@ -29,7 +28,7 @@ export function selectBytes(
   const etag = `"${sha256}"`
   if (isKnown(etag, valueOf(headers, 'if-none-match'))) return { status: 304, headers: { etag } }
   const about = { etag, 'accept-ranges': 'bytes' }
-  // Range is defined for GET only.
+  // RFC 9110 defines Range for GET only.
   if (method === 'HEAD') return { status: 200, headers: { ...about, 'content-length': bytes } }
   const isSame = [undefined, etag].includes(valueOf(headers, 'if-range'))
   const wanted = isSame ? rangeOf(valueOf(headers, 'range'), bytes) : undefined
@@ -53,7 +52,7 @@ function isKnown(etag: string, ifNoneMatch = ''): boolean {
   return known.includes(etag) || known.includes('*')
 }
 
-/** A single range that names bytes. Any other header is ignored. */
+/** A single range. Any other header is ignored. */
 const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i
 
 function rangeOf(header: string | undefined, bytes: number): Selection['range'] {

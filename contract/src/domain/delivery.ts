@@ -1,6 +1,6 @@
 /**
  * One event on its way to one receiver: `scheduled → delivered | exhausted | gone | blocked`. A redelivery attempts an ended delivery once
- * more, and the delivery ends as that attempt did.
+ * more, and that attempt decides its new status.
  */
 import type { Instant } from '@platen/lib/brand.ts'
 import type { TraceContext } from '@platen/lib/trace.ts'
@@ -15,33 +15,29 @@ export const DELIVERY_STATUSES = ['scheduled', 'delivered', 'exhausted', 'gone',
  */
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
-/** What receivers are sent. */
 export const DELIVERED_EVENTS = [...WEBHOOK_TYPES, TEST_EVENT] as const
 type DeliveredEvent = (typeof DELIVERED_EVENTS)[number]
 
-/** What to send and everything needed to send it. Self-contained: nothing else must survive. */
+/** Self-contained: a receiver can be called when nothing else survives. */
 export interface Delivery {
   /** The event's id, a UUIDv7, the same in every attempt. */
   readonly id: string
   readonly type: DeliveredEvent
-  /**
-   * The render that it is about. Of the end of a batch, the id of the batch. A test event is about none: it has an id that no render has, under
-   * which it is kept and removed.
-   */
+  /** The render or batch that it is about. A test event has an id that no render has, under which it is kept and removed. */
   readonly render: RenderId
   readonly tenant: TenantId
   readonly account: string
   readonly environment: Environment
-  /** As the caller spelled it. */
+  /** As the caller wrote it. */
   readonly url: string
-  /** The bytes that every attempt sends. */
+  /** The same bytes in every attempt. */
   readonly body: string
-  /** How many attempts may follow the first. 0 after a sync render. */
+  /** Attempts after the first. 0 after a sync render. */
   readonly retriesMax: number
   readonly createdAt: Instant
-  /** Of the request that asked for it, for the log. */
+  /** For the log. */
   readonly requestId: string
-  /** What it is listed by. Absent in test events and at the end of a batch, which are in no list. */
+  /** The fields it is listed by. Absent in test events and batch ends, which are in no list. */
   readonly listed?: { readonly template: TemplateCode; readonly reference?: string; readonly expiresAt: Instant }
   /** The span that made the render. Absent = its request belongs to no trace. */
   readonly trace?: TraceContext
@@ -54,24 +50,22 @@ export const ATTEMPT_RESULTS = ['ok', 'status', 'timeout', 'dns', 'connection', 
  */
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number]
 
-/** One call of the receiver. */
 export interface Attempt {
   readonly startedAt: Instant
   readonly durationMs: number
   readonly result: AttemptResult
-  /** HTTP status; absent without an answer. */
+  /** Absent without an answer. */
   readonly statusCode?: number
-  /** What went wrong, for people; absent if nothing did. */
+  /** For people; absent if nothing went wrong. */
   readonly message?: string
-  /** The beginning of the answer's body as text, at most `WEBHOOK_EXCERPT_BYTES_MAX` bytes; absent if it is empty or not text. */
+  /** The beginning of the answer's body, at most `WEBHOOK_EXCERPT_BYTES_MAX` bytes; absent if it is empty or not text. */
   readonly excerpt?: string
 }
 
-/** A delivery with its state and attempts. */
 export interface DeliveryRecord {
   readonly delivery: Delivery
   readonly status: DeliveryStatus
-  /** When the next attempt is due; only while `scheduled`. */
+  /** Of the next attempt; only while `scheduled`. */
   readonly dueAt?: Instant
   /** Why it waits longer than its schedule, or why it was blocked, for people. */
   readonly reason?: string

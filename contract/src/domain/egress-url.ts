@@ -1,13 +1,11 @@
-/** Decides which URLs a template may fetch: those of the hosts it lists. Pure. */
 import { ServiceError } from './error.ts'
 
-/** Characters of a URL that is fetched: what browsers and proxies commonly support. */
+/** What browsers and proxies commonly support. */
 const EGRESS_URL_CHARS_MAX = 2048
 
 /**
- * The URL that a template refers to, without its fragment. Undefined if its host is not listed. Hosts are compared in the normal form of
- * URLs: lower case, Punycode, an address as four numbers, no dot at the end. Throws `asset_unavailable` if the host is listed but the URL
- * cannot be fetched.
+ * The URL without its fragment. Undefined if its host is not listed. Hosts are compared in the normal form of URLs: lower case, Punycode,
+ * an address as four numbers, no dot at the end. Throws `asset_unavailable` if the host is listed but the URL cannot be fetched.
  */
 export function egressUrl(text: string, allowedHosts: readonly string[]): URL | undefined {
   if (allowedHosts.length === 0 || !/^https?:/i.test(text)) return undefined
@@ -25,7 +23,7 @@ export function egressUrl(text: string, allowedHosts: readonly string[]): URL | 
   return url
 }
 
-/** Makes an `asset_unavailable` error that names the host. The rest of the URL may hold a secret, so it is left out. */
+/** Names only the host: the rest of the URL may hold a secret. */
 export function assetUnavailable({ hostname }: URL, reason: string, cause?: unknown): ServiceError {
   return new ServiceError('asset_unavailable', `${hostname}: ${reason}`, { cause })
 }

@@ -1,6 +1,6 @@
 /**
- * The error catalog. The HTTP answer, the renderer's retry decision, the failed status record, the webhook body and docs/errors.md all read
- * it. Upper-case codes answer a request. Lower-case codes say how a render failed, or what it warns of.
+ * The error catalog, read by the HTTP answer, the renderer's retry decision, the failed status record, the webhook body and docs/errors.md.
+ * Upper-case codes answer a request. Lower-case codes say how a render failed, or what it warns of.
  */
 
 /** Who can fix an error. */
@@ -8,16 +8,16 @@ export const FAULTS = ['caller', 'tenant', 'operator'] as const
 export type Fault = (typeof FAULTS)[number]
 
 export interface ErrorEntry {
-  /** HTTP status of the answer; absent for codes that only a render can end with. */
+  /** HTTP status; absent for codes that only a render can end with. */
   readonly status?: number
-  /** Whether the same request, or the same render, may succeed if tried again unchanged. */
+  /** Whether the same request or render may succeed if it is tried again unchanged. */
   readonly retryable: boolean
   readonly fault: Fault
-  /** One sentence for docs/errors.md and the OpenAPI document. */
+  /** One sentence, for docs/errors.md and the OpenAPI document. */
   readonly summary: string
 }
 
-/** The operations that need an API key, by their ids in the OpenAPI document. */
+/** Need an API key. Operations are ids of the OpenAPI document. */
 const KEYED = [
   'createRender',
   'createBatch',
@@ -35,18 +35,15 @@ const KEYED = [
   'getTemplate',
   'getPdf',
 ] as const
-/** The operations for everybody. */
 const OPEN = ['getLiveness', 'getReadiness', 'getOpenApi'] as const
 export type Operation = (typeof KEYED)[number] | (typeof OPEN)[number]
-/** The operations that create renders. */
 const CREATING = ['createRender', 'createBatch'] as const
 
-/** The code of a refusal. */
 export interface HttpErrorEntry extends ErrorEntry {
   readonly status: number
-  /** The operations that may be refused with it. Empty if such a request reaches no operation. */
+  /** Operations that may answer with it. Empty if such a request reaches no operation. */
   readonly operations: readonly Operation[]
-  /** The headers that always come with it. */
+  /** Always sent with it. */
   readonly headers?: readonly ('Retry-After' | 'WWW-Authenticate')[]
 }
 
@@ -278,11 +275,11 @@ export const FAILURES = {
 const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[]
 
 export type HttpErrorCode = keyof typeof HTTP_ERRORS
-/** How a render failed: `error.code` of a status record, `error_code` of a webhook. */
+/** `error.code` of a status record, `error_code` of a webhook. */
 export type FailureCode = keyof typeof FAILURES
 export type ErrorCode = HttpErrorCode | FailureCode
 
-/** The reasons of codes that have several. `INTERNAL_ERROR` has those of renders that fail. */
+/** `INTERNAL_ERROR` also has several: those of renders that fail. */
 const SEVERAL_REASONS = {
   INVALID_PAYLOAD: ['invalid_fields', 'invalid_body', 'invalid_http'],
   PAYMENT_REQUIRED: ['suspended', 'quota_exhausted', 'engine_not_in_plan'],
@@ -293,28 +290,25 @@ const SEVERAL_REASONS = {
 type Several = typeof SEVERAL_REASONS
 
 /**
- * Why a request was refused or a render failed, in one word of a closed set: `error.reason` of an answer and of a status record, and
- * `error_reason` of a webhook. A code with one cause is its own reason, in lower case.
+ * Why a request was refused or a render failed: `error.reason` of an answer and of a status record, `error_reason` of a webhook. A code
+ * with one cause is its own reason, in lower case.
  */
 export type Reason =
   | Several[keyof Several][number]
   | Lowercase<Exclude<HttpErrorCode, keyof Several | 'INTERNAL_ERROR'>>
   | FailureCode
 
-/** The reasons of a code. The first is the default. */
+/** The first is the default. */
 export function reasonsOf(code: ErrorCode): readonly [Reason, ...Reason[]] {
   if (isFailureCode(code)) return [code]
   if (code === 'INTERNAL_ERROR') return ['internal', ...FAILURE_CODES.filter((failure) => failure !== 'internal')]
   return isKeyOf(SEVERAL_REASONS, code) ? SEVERAL_REASONS[code] : [lowerCase(code)]
 }
 
-/** The parts of a request that may be at fault, as OpenAPI calls them. */
+/** In the words of OpenAPI. */
 export const REQUEST_PARTS = ['body', 'query', 'header', 'path'] as const
 
-/**
- * One fault in a request. `path` is a JSON pointer into the body, or the name of a parameter or header. `message` never contains the
- * offending value.
- */
+/** `path` is a JSON pointer into the body, or the name of a parameter or header. `message` never contains the offending value. */
 export interface ErrorDetail {
   /** Absent = in the body. */
   readonly in?: (typeof REQUEST_PARTS)[number]
@@ -324,15 +318,15 @@ export interface ErrorDetail {
 
 interface ServiceErrorOptions extends ErrorOptions {
   readonly details?: readonly ErrorDetail[]
-  /** One of the reasons of the code. By default the first. */
+  /** By default the first of the code. */
   readonly reason?: Reason
-  /** Extra response headers, such as `Retry-After`. */
+  /** Such as `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Who can fix it, if that differs from the catalog entry of the code. */
+  /** By default that of the code. */
   readonly fault?: Fault
 }
 
-/** The only error that is thrown on purpose. `message` tells the caller what to do. It never contains a secret or a tenant's content. */
+/** The only error that is thrown on purpose. `message` tells the caller what to do, and never contains a secret or a tenant's content. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: ErrorCode

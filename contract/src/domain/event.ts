@@ -1,4 +1,4 @@
-/** Events: what happened to a render. Webhooks and quota are computed from them. They are kept longer than a month of quota. */
+/** The end of a render or batch. Webhooks and quota are computed from events, so they are kept longer than a month of quota. */
 import type { Instant } from '@platen/lib/brand.ts'
 import { hmacSha256 } from '@platen/lib/hmac.ts'
 import { type Ended, type EndedManifest, labelsOf, type RemovedManifest } from './render.ts'
@@ -9,43 +9,40 @@ import { warningFieldsOf } from './warning.ts'
 export const EVENT_TYPES = ['render.succeeded', 'render.failed'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** The end of a batch. It is in no event log: manifests say whether all renders of a batch have ended. */
+/** In no event log: manifests say whether all renders of a batch have ended. */
 export const BATCH_ENDED = 'batch.ended'
 
-/** The events that receivers get for renders and batches. */
 export const WEBHOOK_TYPES = [...EVENT_TYPES, BATCH_ENDED] as const
 type WebhookType = (typeof WEBHOOK_TYPES)[number]
 
-/** Secret for event ids, so that nobody can derive one from a render id. At least 32 bytes. */
+/** Keeps event ids from being derived from render ids. At least 32 bytes. */
 export type EventKey = Uint8Array
 
 export interface RenderEvent {
   /**
-   * A UUIDv7 made from the id of the render, with its time, and a keyed hash of that id and the type. Emitted again after a crash, or for a
-   * render that is made again after a restore, the event has the same id; after a crash also by a process with another key.
+   * A UUIDv7: the time of the render's id, and a keyed hash of that id and the type. An event that is emitted again, after a crash or for a
+   * render made again after a restore, has the same id; after a crash even from a process with another key.
    */
   readonly id: string
   readonly type: EventType
-  /** Incomplete for a stored request (see `manifestOfEvent`): then the artifact store has the complete one, until it is erased. */
+  /** Incomplete for a stored request (see `manifestOfEvent`): the artifact store has the complete one, until it is erased. */
   readonly manifest: Ended
 }
 
 /**
- * The event of a finished render, whether it is removed or not. Pure: the same manifest gives the same event, so readers drop duplicates by
- * `id`.
+ * The event of a finished render, even if it is removed. Pure: the same manifest gives the same event, so readers drop duplicates by `id`.
  */
 export function eventOf({ eventId, render, attempt, outcome }: EndedManifest | RemovedManifest): RenderEvent {
   const manifest = manifestOfEvent({ kind: 'ended', render, attempt, outcome })
   return { id: eventId, type: typeOf(manifest), manifest }
 }
 
-/** Makes the id of the event of a render that has ended. Whoever writes the manifest stores the id in it. */
+/** Whoever writes the manifest stores the id in it. */
 export function eventIdOf(manifest: Ended, key: EventKey): string {
   const { id } = manifest.render
   return uuidWith(issuedAt(id), { type: typeOf(manifest), of: renderIdBytes(id), key })
 }
 
-/** Makes the id of the event `batch.ended` of a batch. */
 export function batchEventIdOf(id: BatchId, key: EventKey): string {
   return uuidWith(issuedAt(id), { type: BATCH_ENDED, of: renderIdBytes(id), key })
 }
@@ -58,10 +55,10 @@ function uuidWith(
   return uuidV7Of(at, tag)
 }
 
-/** Bytes of chance, or of a hash, in the id of an event. */
+/** Random or hashed bytes in an event id. */
 export const EVENT_ID_RANDOM_BYTES = 10
 
-/** A UUIDv7: the time, and of `rest` all but the six bits that say what it is. */
+/** `rest` fills all but the six bits of version and variant. */
 function uuidV7Of(at: Instant, rest: Uint8Array): string {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(at, 0, 6)
@@ -75,7 +72,7 @@ function typeOf({ outcome }: Ended): EventType {
   return `render.${outcome.status}`
 }
 
-/** The JSON body that a receiver gets for an event. The bytes are the same on every call. */
+/** The body that receivers get. The bytes are the same on every call. */
 export function webhookBodyOf({ manifest }: RenderEvent): string {
   const { render, outcome } = manifest
   const { id: render_id, template } = render
@@ -96,10 +93,10 @@ export function webhookBodyOf({ manifest }: RenderEvent): string {
   return JSON.stringify({ ...event, duration_ms: durationMs, bytes, artifact_id: sha256, pages, ...warned })
 }
 
-/** An event that a caller sends itself to try its receiver. It is in no event log: only its delivery exists. */
+/** Sent by a caller to try its receiver. In no event log: only its delivery exists. */
 export const TEST_EVENT = 'webhook.test'
 
-/** The id of a test event and the JSON body that a receiver gets for it. `random` has `EVENT_ID_RANDOM_BYTES`. */
+/** `random` has `EVENT_ID_RANDOM_BYTES` bytes. */
 export function testEventOf(at: Instant, random: Uint8Array): { readonly id: string; readonly body: string } {
   const id = uuidV7Of(at, random)
   return { id, body: JSON.stringify({ id, status: 'test', created_at: new Date(at).toISOString() }) }

@@ -1,16 +1,14 @@
-/** The name under which a browser saves a PDF. */
 import type { RenderRecord } from './render.ts'
 
-/** The requested file name, with `.pdf` at its end, or else one made of template and id, which is unique. */
+/** Ends in `.pdf`. Without a requested name it is made of template and id, and unique. */
 export function fileNameOf({ id, template, options }: Pick<RenderRecord, 'id' | 'template' | 'options'>): string {
   const { filename = `${template.code}-${id}` } = options
   return filename.toLowerCase().endsWith('.pdf') ? filename : `${filename}.pdf`
 }
 
 /**
- * A Content-Disposition header (RFC 6266) that shows the PDF inline and suggests the name. `filename*` has the full name. `filename` is for
- * clients that do not know `filename*`: ASCII, with `_` for other characters. The request schema refuses control characters, quotes and
- * separators.
+ * A Content-Disposition header (RFC 6266) that shows the PDF inline and suggests the name: `filename*` in full, and for older clients
+ * `filename` in ASCII, with `_` for other characters. The request schema refuses control characters, quotes and separators.
  */
 export function contentDisposition(fileName: string): string {
   const ascii = fileName.replaceAll(/[^\x20-\x7e]|["\\%]/gu, '_')

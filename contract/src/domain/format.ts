@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 
-/** The format that this version writes, and the highest one that it reads. */
+/** The format that this version writes, and the highest it reads. */
 export const FORMAT = 1
 
-/** A value is of a format that this version does not read. It is not damaged, and a newer version can read it. */
+/** The value is not damaged: a newer version can read it. */
 export class NewerFormat extends Error {
   override readonly name = 'NewerFormat'
 
@@ -16,18 +16,17 @@ export class NewerFormat extends Error {
   }
 }
 
-/** Returns the error if a value states a higher format than this version reads. Accepts anything, from any source. */
+/** Undefined if `stated` is not higher than this version reads. Accepts anything, from any source. */
 export function newerFormat(stated: unknown): NewerFormat | undefined {
   const format = typeof stated === 'string' && /^\d{1,9}$/.test(stated) ? Number(stated) : stated
   return typeof format === 'number' && format > FORMAT ? new NewerFormat(format) : undefined
 }
 
-/** Encodes an object for the store, with its format. */
 export function encodeStored(value: object): Uint8Array {
   return Buffer.from(JSON.stringify({ version: FORMAT, ...value }))
 }
 
-/** The inverse of `encodeStored`. Throws `NewerFormat`, or another error if the bytes are damaged. */
+/** Throws `NewerFormat`, or another error if the bytes are damaged. */
 export function decodeStored(bytes: Uint8Array): object {
   const stored: unknown = JSON.parse(Buffer.from(bytes).toString())
   assert(typeof stored === 'object' && stored !== null && 'version' in stored, 'it states no format')

@@ -1,4 +1,4 @@
-/** What every line of the log about a render or a request names it by, so that a search for one of these finds all lines about it. */
+/** Fields that every log line about a render or request has, so that a search for one of them finds all such lines. */
 import type { Log } from '@platen/lib/log.ts'
 import { spanIdOf, type TraceContext } from '@platen/lib/trace.ts'
 import type { Lane, Mode } from './render.ts'
@@ -6,7 +6,7 @@ import type { RenderId } from './render-id.ts'
 import type { Engine } from './render-options.ts'
 import type { Environment, TemplateCode, TenantId } from './tenant.ts'
 
-/** A render, or something that was made from its record: a manifest's render, or a delivery. */
+/** A render, a manifest's render, or a delivery. */
 interface Described {
   readonly id: RenderId
   readonly tenant?: TenantId
@@ -19,7 +19,7 @@ interface Described {
   readonly trace?: TraceContext
 }
 
-/** The fields of a line about a render. Those without a value are not written. `requestId` finds the line of the API about the request. */
+/** Fields without a value are not written. `requestId` finds the API's line about the request. */
 export function logFieldsOf(described: Described): object {
   const { id, tenant, environment, engine, template, mode, lane, requestId, trace } = described
   return {
@@ -35,12 +35,10 @@ export function logFieldsOf(described: Described): object {
   }
 }
 
-/** The id of the trace, as the log names it. */
 export function traceIdOf(trace: TraceContext | undefined): string | undefined {
   return trace && spanIdOf(trace).traceId
 }
 
-/** A log that adds these fields to each of its lines. */
 export function logWith(log: Log, added: object): Log {
   const at = (level: keyof Log) => (fields: object, message: string) => log[level]({ ...added, ...fields }, message)
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

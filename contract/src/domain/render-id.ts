@@ -1,7 +1,7 @@
 /**
  * The identity of a render: one 128-bit number in UUIDv7 layout. `render_id` is its ULID spelling, the webhook's `id` its UUID spelling.
  * The low 40 bits are a keyed tag over (account, environment, the other bits). So any API pod can tell without a look-up whether
- * an id was issued to this tenant and environment, and a forged or foreign id never reaches a store.
+ * an id was issued to this tenant and environment, and no forged or foreign id reaches a store.
  *
  *     48 bits  Unix milliseconds          4 bits  version 7
  *     12 bits  random                     2 bits  variant
@@ -18,10 +18,9 @@ import type { Environment } from './tenant.ts'
 /** 26 characters of Crockford's base32. */
 export type RenderId = Brand<'RenderId'>
 
-/** The id of a batch: made like that of a render, with a tag of its own, so that neither is taken for the other. */
+/** Its tag differs from that of a render, so that neither is taken for the other. */
 export type BatchId = Brand<'BatchId'>
 
-/** The account and environment that ids are issued to. */
 export interface IdScope {
   readonly account: string
   readonly environment: Environment
@@ -36,10 +35,9 @@ const ULID_CHARS = 26
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const TAG_OFFSET = 11
 const TAG_BYTES = 5
-/** Random bytes that `mintRenderId` uses. */
 export const RENDER_ID_RANDOM_BYTES = 5
 
-/** Issues an id. `random` holds `RENDER_ID_RANDOM_BYTES` bytes of the caller's randomness. */
+/** `random` holds `RENDER_ID_RANDOM_BYTES` bytes of the caller's randomness. */
 export function mintRenderId(scope: IdScope, keys: KeyRing, source: { now: Instant; random: Uint8Array }): RenderId {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(source.now, 0, 6)
@@ -49,14 +47,13 @@ export function mintRenderId(scope: IdScope, keys: KeyRing, source: { now: Insta
   return tagged(bytes, { kind: 'render', scope, keys })
 }
 
-/** Issues the id of a batch. `random` is as for `mintRenderId`. */
 export function mintBatchId(scope: IdScope, keys: KeyRing, source: { now: Instant; random: Uint8Array }): BatchId {
   return asBatchId(tagged(decode(mintRenderId(scope, keys, source)), { kind: 'batch', scope, keys }))
 }
 
 /**
- * The ids of the renders of a batch, in the order of its items: with its time, and the numbers that follow its random bits. So they differ
- * from each other, and whoever issues them again with the same key issues the same.
+ * The ids of a batch's renders, in the order of its items. They have the batch's time, and the numbers that follow its random bits, so they
+ * differ from each other, and the same key always gives the same ids.
  */
 export function renderIdsOfBatch(id: BatchId, count: number, { scope, keys }: Omit<Tagging, 'kind'>): RenderId[] {
   const bytes = decode(id)
@@ -67,15 +64,11 @@ export function renderIdsOfBatch(id: BatchId, count: number, { scope, keys }: Om
   })
 }
 
-/**
- * The id, if `text` spells one that this key ring issued to this scope, as a ULID or as a UUID; else undefined. Accepts any text. Lower
- * case counts as upper case.
- */
+/** Undefined if `text` is not an id, as ULID or UUID, that this key ring issued to this scope. Accepts any text, in upper or lower case. */
 export function verifyRenderId(text: string, scope: IdScope, keys: KeyRing): RenderId | undefined {
   return verify(text, { kind: 'render', scope, keys })
 }
 
-/** The same for the id of a batch. */
 export function verifyBatchId(text: string, scope: IdScope, keys: KeyRing): BatchId | undefined {
   const id = verify(text, { kind: 'batch', scope, keys })
   return id && asBatchId(id)
@@ -87,61 +80,58 @@ function verify(text: string, { kind, scope, keys }: Tagging): RenderId | undefi
   const bytes = decode(id)
   const hasLayout = (bytes.readUInt8(6) & 0xf0) === 0x70 && (bytes.readUInt8(8) & 0xc0) === 0x80
   const tag = bytes.subarray(TAG_OFFSET)
-  // Every key is tried even after a match, so that the time taken does not reveal which key signed.
+  // Tries every key even after a match, so that the time taken does not reveal which key signed.
   const matches = keys.filter((key) => timingSafeEqual(tag, tagOf(bytes, { kind, scope, key })))
   return hasLayout && matches.length > 0 ? id : undefined
 }
 
 /**
- * The id that `text` spells, whoever issued it; undefined if it spells none. For operators of the service, who may name any render. Lower
- * case counts as upper case.
+ * The id in `text`, whoever issued it; undefined if there is none. For operators of the service, who may name any render. Lower case counts
+ * as upper case.
  */
 export function parseRenderId(text: string): RenderId | undefined {
   const id = text.toUpperCase()
   return ULID.test(id) ? asRenderId(id) : undefined
 }
 
-/** When an id was issued. */
 export function issuedAt(id: RenderId | BatchId): Instant {
   return decode(id).readUIntBE(0, 6)
 }
 
-/** The lowest possible id issued at this time or later. Ids sort by the time they were issued. */
+/** The lowest possible id issued at this time or later: ids sort by the time of issue. */
 export function leastIdSince(instant: Instant): string {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(Math.max(instant, 0), 0, 6)
   return encode(bytes)
 }
 
-/** The 16 bytes of an id. */
 export function renderIdBytes(id: RenderId | BatchId): Uint8Array {
   return decode(id)
 }
 
-/** The id of 16 bytes that this service has written. */
+/** Takes 16 bytes that this service has written. */
 export function renderIdOf(bytes: Uint8Array): RenderId {
   return encode(Buffer.from(bytes))
 }
 
-/** The UUID spelling of an id: `id` in webhook bodies. */
+/** `id` in webhook bodies. */
 export function renderUuid(id: RenderId): string {
   return uuidOf(decode(id))
 }
 
-/** The id in either spelling; undefined for any other text. */
+/** Accepts either spelling; undefined for any other text. */
 function idOf(text: string): RenderId | undefined {
   if (UUID.test(text)) return encode(Buffer.from(text.replaceAll('-', ''), 'hex'))
-  // In upper case, some letters become two.
+  // Some letters become two in upper case.
   return text.length === ULID_CHARS ? parseRenderId(text) : undefined
 }
 
-/** 16 bytes in the usual hyphenated spelling. */
 export function uuidOf(bytes: Uint8Array): string {
   const hex = Buffer.from(bytes).toString('hex')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-/** What an id names, to whom it is issued, and with which keys. */
+/** The kind of an id, and to whom it is issued with which keys. */
 interface Tagging {
   readonly kind: 'render' | 'batch'
   readonly scope: IdScope
@@ -155,7 +145,7 @@ function tagged(bytes: Buffer, { kind, scope, keys: [key] }: Tagging): RenderId 
 
 const RANDOM_NUMBERS = 2 ** 34
 
-/** The random bits of an id as one number, which orders the ids of a millisecond. */
+/** Orders the ids of a millisecond. */
 function randomIn(bytes: Buffer): number {
   return (bytes.readUInt16BE(6) & 0x0fff) * 2 ** 22 + (bytes.readUIntBE(8, 3) & 0x3fffff)
 }
@@ -208,12 +198,12 @@ function decode(id: string): Buffer {
 }
 
 function asBatchId(id: RenderId): BatchId {
-  // Its tag is that of a batch: minted or verified in this file.
+  // The tag is that of a batch: minted or verified in this file.
   const text: string = id
   return text as BatchId
 }
 
 function asRenderId(text: string): RenderId {
-  // A RenderId is made in this file only: minted, verified, or read from an operator or a store of the service.
+  // RenderIds are made in this file only: minted, verified, or read from an operator or a store of the service.
   return text as RenderId
 }

@@ -1,14 +1,14 @@
 /**
- * Options of a document that a template and a request may set: its engine and its page. One schema: it validates, gives the types, is part
- * of the OpenAPI document, and the options of a Template are made from it.
+ * Options of a document that a template and a request may set. One schema validates them, gives the types, and is part of the OpenAPI
+ * document; the options of a Template are made from it.
  */
 import type { FromSchema } from 'json-schema-to-ts'
 import { FILENAME_CHARS_MAX, PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from './limit.ts'
 
-/** Characters of `options.date`: a time with nanoseconds and an offset. */
+/** A time with nanoseconds and an offset. */
 const DATE_CHARS_MAX = 35
 
-/** Characters of `options.locale` and `options.time_zone`. Real ones are shorter. */
+/** Real ones are shorter. */
 const LOCALE_CHARS_MAX = 35
 const TIME_ZONE_CHARS_MAX = 64
 
@@ -17,7 +17,7 @@ export type Engine = (typeof ENGINES)[number]
 
 export const PAGE_SIZES = ['A3', 'A4', 'A5', 'A6', 'LETTER', 'LEGAL', 'TABLOID'] as const
 
-/** CSS lengths, in the units that both engines know. */
+/** The units that both engines know. */
 const POINTS_PER_UNIT = { pt: 1, px: 0.75, mm: 72 / 25.4, cm: 72 / 2.54, in: 72 } as const
 
 const length = {
@@ -32,7 +32,7 @@ const length = {
 const pageSide = { type: 'number', minimum: PAGE_SIDE_PT_MIN, maximum: PAGE_SIDE_PT_MAX } as const
 
 /**
- * Refuses control characters, characters with a meaning to a file system or a header, and those that change the direction of text: they
+ * Refuses control characters, characters with a meaning to a file system or a header, and those that change the direction of text, which
  * would show `invoice-fdp.exe` as `invoice-exe.pdf`. Refuses names of dots alone, which mean folders.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
@@ -42,12 +42,12 @@ const FILENAME_PATTERN =
 const FILENAME_FORM =
   'A file name without a folder, control characters and \\ : * ? " < > |. If it does not end in .pdf, that is added.'
 
-/** Four digits of the year also in UTC, and no leap second: `Date` knows none. */
+/** Four digits of the year, in UTC too, and no leap second, which `Date` does not know. */
 const DATE_PATTERN = '^[12]\\d{3}-.{11}:[0-5]\\d(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$'
 
 const DATE_FORM = 'A time by RFC 3339 with its offset, such as 2026-11-25T12:00:00Z, from 1000 to 2999.'
 
-/** Overrides of one request, or a template's own defaults. Spelled as on the wire. */
+/** As spelled on the wire: options of one request, or a template's defaults. */
 export const renderOptionsSchema = {
   title: 'RenderOptions',
   type: 'object',
@@ -120,7 +120,7 @@ export type Orientation = NonNullable<RenderOptions['orientation']>
 /** A length for each side. A number is points; a string is a CSS length such as `12mm`. */
 export type Sides = Readonly<Extract<RenderOptions['margin'], object>>
 
-/** The value of the HTTP API for each value of a resource. */
+/** Maps each value of a resource to that of the HTTP API. */
 export type Values<Value extends string> = Readonly<Record<string, Value>>
 
 const ORIENTATION_VALUES = { Portrait: 'portrait', Landscape: 'landscape' } as const satisfies Values<Orientation>
@@ -137,7 +137,7 @@ const PAGE_SIZE_VALUES = {
 
 const [, ownSize] = renderOptionsSchema.properties.page_size.anyOf
 
-/** The options of a request that a template may set, as its resource spells them. A file name is of one render. */
+/** As spelled in the resource. There is no file name, which belongs to one render. */
 export const templateOptionsSchema = {
   type: 'object',
   additionalProperties: false,
@@ -150,7 +150,7 @@ export const templateOptionsSchema = {
 
 export type TemplateOptions = Readonly<FromSchema<typeof templateOptionsSchema>>
 
-/** What the definition of a Template says of each option. */
+/** Descriptions in the definition of a Template. */
 export const TEMPLATE_OPTION_TEXTS = {
   pageSize: `A named size (${namesIn(PAGE_SIZE_VALUES).join(', ')}), or width and height in points. Default is the size in the source, else A4.`,
   orientation: 'Orientation of the pages. Default is the orientation in the source, else Portrait.',
@@ -158,7 +158,6 @@ export const TEMPLATE_OPTION_TEXTS = {
     'Margins of the pages: points or a length such as 12mm for all sides, or a mapping of sides. Default is the margin in the source.',
 } as const satisfies Readonly<Record<keyof TemplateOptions, string>>
 
-/** The options of a template as requests spell them. */
 export function renderOptionsOf({ pageSize, orientation, ...rest }: TemplateOptions): RenderOptions {
   return {
     ...(pageSize !== undefined && { page_size: typeof pageSize === 'string' ? PAGE_SIZE_VALUES[pageSize] : pageSize }),
@@ -167,7 +166,7 @@ export function renderOptionsOf({ pageSize, orientation, ...rest }: TemplateOpti
   }
 }
 
-/** A length in points. A number is points already; a string must fit the schema of a length. */
+/** A number is points already. Throws `RangeError` if a string has no unit of the schema of lengths. */
 export function pointsOf(length: number | string): number {
   if (typeof length === 'number') return length
   const unit = length.slice(-2)
@@ -176,8 +175,7 @@ export function pointsOf(length: number | string): number {
   return Number(length.slice(0, -2)) * POINTS_PER_UNIT[unit]
 }
 
-/** The names of a mapping, with their type. */
 function namesIn<Name extends string>(values: Readonly<Record<Name, string>>): readonly Name[] {
-  // The mappings are constants, so they have no other keys.
+  // These mappings are constants, so they have no other keys.
   return Object.keys(values) as Name[]
 }

@@ -1,7 +1,7 @@
 /**
- * The manifests of the four kinds, and of the ConfigMaps and Secrets beside them. `crds` defines what a spec may hold; `../crd` is
- * generated from it. Unknown fields are refused, because a misspelt limit that is silently ignored limits nobody. Limits have no defaults
- * here: `compile` applies those of `tenant.ts`.
+ * Manifests of the four kinds, and of the ConfigMaps and Secrets beside them. `../crd` is generated from `crds`, which defines each spec.
+ * Unknown fields are refused, because a misspelt limit that is silently ignored limits nobody. Limits have no defaults here: `compile`
+ * applies those of `tenant.ts`.
  */
 import { type ApiKeySpec, apiKeySpecSchema } from './crd/api-key.ts'
 import { type PlanSpec, planSpecSchema } from './crd/plan.ts'
@@ -9,16 +9,14 @@ import { type TemplateSpec as DefinedTemplateSpec, templateSpecSchema } from './
 import { type TenantSpec, tenantSpecSchema } from './crd/tenant.ts'
 import { type TemplateOptions, templateOptionsSchema } from './render-options.ts'
 
-/** The kinds of `platen.dev/v1alpha1`. */
 export type Kind = 'Plan' | 'Tenant' | 'Template' | 'ApiKey'
 
-/** A Kubernetes definition cannot say that a field is a text or a mapping, so its options are not made from it. */
+/** A Kubernetes definition cannot say that a field is a text or a mapping, so the options are not made from it. */
 const templateSpec = {
   ...templateSpecSchema,
   properties: { ...templateSpecSchema.properties, options: templateOptionsSchema },
 } as const
 
-/** What `spec` of each kind may hold. */
 export const SPEC_SCHEMAS = {
   Plan: planSpecSchema,
   Tenant: tenantSpecSchema,
@@ -40,7 +38,7 @@ interface ManifestMetadata {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** A manifest as written. It is valid by itself; `compile` decides whether it fits the others. */
+/** Valid by itself; `compile` decides whether it fits the others. */
 export type ResourceManifest =
   | { readonly kind: 'Plan'; readonly metadata: ManifestMetadata; readonly spec: PlanSpec }
   | { readonly kind: 'Tenant'; readonly metadata: ManifestMetadata; readonly spec: TenantSpec }
@@ -62,9 +60,8 @@ export type ResourceManifest =
       readonly stringData?: Readonly<Record<string, string>>
     }
 
-/** The annotation of a Tenant that requests a new webhook secret: any RFC 3339 time that was not requested before. */
+/** Requests a new webhook secret for a Tenant: any RFC 3339 time that was not requested before. */
 export const ROTATE_ANNOTATION = 'platen.dev/rotate-webhook-secret'
-/** JSON pointer to the annotation in a manifest. */
 export const ROTATE_POINTER = `/metadata/annotations/${ROTATE_ANNOTATION.replace('/', '~1')}`
-/** The annotation of an ApiKey that requests a new key in the same way; in a cluster only. */
+/** Requests a new key for an ApiKey in the same way; in a cluster only. */
 export const ROTATE_KEY_ANNOTATION = 'platen.dev/rotate'

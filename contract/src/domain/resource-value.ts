@@ -1,6 +1,6 @@
 /**
- * Values that resources spell as Kubernetes spells enums, in CamelCase, and everything else as the HTTP API does: `compile` maps one to the
- * other, and the definitions in `crds` allow exactly these values. Those of options are in `render-options.ts`.
+ * Maps values that resources spell in CamelCase, as Kubernetes enums, to those of the HTTP API. `crds` allows exactly these values. Those
+ * of options are in `render-options.ts`.
  */
 import type { Engine, Values } from './render-options.ts'
 import type { Environment, FontReference } from './tenant.ts'

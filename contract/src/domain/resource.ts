@@ -1,11 +1,11 @@
 /**
- * Plan, Tenant, Template and ApiKey as people write them (`platen.dev/v1alpha1`), and the conditions that answer them. `tenant.ts` has the
- * compiled form for the data plane. `settings/src/compile` makes one from the other.
+ * Plan, Tenant, Template and ApiKey as people write them (`platen.dev/v1alpha1`), and the conditions that answer them.
+ * `settings/src/compile` turns them into the form of `tenant.ts`, for the data plane.
  */
 import type { Brand, Instant } from '@platen/lib/brand.ts'
 import type { ApiKeySpec, PlanSpec, TemplateSpec, TenantSpec } from './resource-spec.ts'
 
-/** Identity of one resource for its lifetime. A resource created again under an old name has another. */
+/** A resource created again under an old name has another uid. */
 export type Uid = Brand<'Uid'>
 
 export interface Metadata {
@@ -13,11 +13,11 @@ export interface Metadata {
   readonly uid: Uid
   /** Counts the changes of `spec`, from 1. */
   readonly generation: number
-  /** If only one resource can have something, the older one wins. */
+  /** Where two resources want the same thing, the older one gets it. */
   readonly createdAt: Instant
 }
 
-/** Namespace of a resource that names none, as with kubectl. */
+/** As with kubectl. */
 export const NAMESPACE_DEFAULT = 'default'
 
 export interface NamespacedMetadata extends Metadata {
@@ -25,9 +25,9 @@ export interface NamespacedMetadata extends Metadata {
 }
 
 interface TenantMetadata extends Metadata {
-  /** Names the account of the tenant: `spec.accountId`, or the uid. The same for the lifetime of the resource. */
+  /** `spec.accountId`, or the uid. The same for the lifetime of the resource. */
   readonly account: string
-  /** Value of the annotation that requests a new webhook secret, a time; absent = never. */
+  /** Time in the annotation that requests a new webhook secret; absent = never. */
   readonly rotateWebhookSecretAt?: Instant
 }
 
@@ -54,9 +54,9 @@ export interface ApiKeyResource {
 export type Resource = PlanResource | TenantResource | TemplateResource | ApiKeyResource
 
 /**
- * What a condition is about. `Ready` sums up the others: this generation is in force, and nothing of it is missing. `Published` and
- * `Propagated` come from the publisher. `Reconciling` and `Stalled` say why a resource is not where it should be, as kstatus defines them.
- * The rest comes from `compile`.
+ * `Ready` sums up the others: this generation is in force, and nothing of it is missing. `Published` and `Propagated` come from the
+ * publisher. `Reconciling` and `Stalled` say why a resource is not where it should be, as kstatus defines them. The rest comes from
+ * `compile`.
  */
 export const CONDITION_TYPES = [
   'Ready',
@@ -74,7 +74,7 @@ export const CONDITION_TYPES = [
 ] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
-/** Every reason a condition can have, with its meaning. A closed set, because people write alerts for them. */
+/** A closed set, because people write alerts for them. */
 export const CONDITION_REASONS = {
   InForce: 'The settings in force are those of this generation, and nothing of it is missing.',
   Accepted: 'Its tenant lists its namespace, and no older resource has the same code, key or storage prefix.',
@@ -153,12 +153,12 @@ export const WAITING_REASONS: ReadonlySet<ConditionReason> = new Set([
   'Waiting',
 ])
 
-/** One statement about a resource: a Kubernetes condition without its time. */
+/** A Kubernetes condition without its time. */
 export interface Condition {
   readonly type: ConditionType
   readonly status: 'True' | 'False'
   readonly reason: ConditionReason
-  /** What the resource's owner can do about it. Contains names, never values or secrets. At most `FAILURE_MESSAGE_CHARS_MAX` characters. */
+  /** What the resource's owner can do. Contains names, never values or secrets. At most `FAILURE_MESSAGE_CHARS_MAX` characters. */
   readonly message: string
   readonly observedGeneration: number
 }

@@ -1,8 +1,7 @@
-/** The attributes of spans about a render. The names with a meaning elsewhere are those of OpenTelemetry's semantic conventions. */
+/** Attributes of spans about a render. Names outside of `platen.` are OpenTelemetry's semantic conventions. */
 import type { SpanAttributes } from '@platen/lib/tracer.ts'
 import type { RenderRecord } from './render.ts'
 
-/** What each span about a render says of it. */
 export function renderAttributes({
   id,
   tenant,
@@ -19,12 +18,12 @@ export function renderAttributes({
   }
 }
 
-/** The queue of a render, by the name that its topic has without a prefix. */
+/** The name of the queue's topic, without a prefix. */
 export function queueNameOf({ engine, lane }: Pick<RenderRecord, 'engine' | 'lane'>): string {
   return `render.${engine}.${lane}`
 }
 
-/** What a span says that writes to a queue or reads from it. */
+/** For a span that writes to a queue or reads from it. */
 export function messagingAttributes(queue: string, operation: 'send' | 'process', messageId: string): SpanAttributes {
   return {
     'messaging.destination.name': queue,

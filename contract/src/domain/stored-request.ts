@@ -1,12 +1,12 @@
 /**
- * The request of a render whose tenant has `requestData: Stored`. Its data, file name, webhook URL and labels are one object in the folder of
- * the render, and its manifest has all but the data when it has ended. Both can be erased. Queue records, events and dead letters cannot,
- * so they have nothing of the request but the address of that object.
+ * The request of a render whose tenant has `requestData: Stored`. Data, file name, webhook URL and labels are one object in the folder of
+ * the render; the manifest of an ended render has all of it but the data. Both can be erased. Queue records, events and dead letters
+ * cannot, so they have only the address of that object.
  */
 import assert from 'node:assert/strict'
 import { type Ended, type Labels, labelsOf, type RenderRecord } from './render.ts'
 
-/** What a caller sent that may be personal. */
+/** What may be personal in a request. */
 export interface StoredRequest extends Labels {
   /** JSON text. */
   readonly data: Uint8Array
@@ -14,36 +14,34 @@ export interface StoredRequest extends Labels {
   readonly webhookUrl?: string
 }
 
-/** The fields by which a record, a claim and a manifest hold a request. */
 type RequestFields = Labels & Pick<RenderRecord, 'options' | 'webhookUrl' | 'requestData'>
 
 const LINE_END = 0x0a
 
-/** Encodes a request: a line of JSON, then the data. So the data, which may be large, are parsed by nobody but the engine. */
+/** A line of JSON, then the data: so only the engine parses the data, which may be large. */
 export function encodeRequest(data: Uint8Array, { options, webhookUrl, ...render }: RequestFields): Uint8Array {
   const line = JSON.stringify({ filename: options.filename, webhookUrl, ...labelsOf(render) })
   return Buffer.concat([Buffer.from(line), Buffer.of(LINE_END), data])
 }
 
-/** Decodes a stored request. Only this service writes there, so unreadable content is a defect. */
+/** Only this service writes there, so unreadable content is a defect. */
 export function decodeRequest(bytes: Uint8Array): StoredRequest {
   const end = bytes.indexOf(LINE_END)
   assert(end > 0, 'not a stored request')
-  // Written by encodeRequest.
+  // Written by `encodeRequest`.
   const line = JSON.parse(Buffer.from(bytes.subarray(0, end)).toString()) as Omit<StoredRequest, 'data'>
   return { ...line, data: bytes.subarray(end + 1) }
 }
 
-/** A record or claim as it leaves the process: without the request, if that is stored. */
+/** A record or claim as it leaves the process: without the request if that is stored. */
 export function withoutRequest<Render extends RequestFields>(render: Render): Render {
   if (render.requestData !== 'Stored') return render
   const { webhookUrl: _webhookUrl, reference: _reference, metadata: _metadata, ...rest } = render
   const { filename: _filename, ...options } = render.options
-  // The fields that are gone are optional.
+  // The missing fields are optional.
   return { ...rest, options } as Render
 }
 
-/** The record of a render with its request. */
 export function withRequest(record: RenderRecord, { filename, webhookUrl, ...request }: StoredRequest): RenderRecord {
   return {
     ...record,
@@ -53,10 +51,7 @@ export function withRequest(record: RenderRecord, { filename, webhookUrl, ...req
   }
 }
 
-/**
- * A manifest as an event has it. If the request is stored, it also lacks what a template may have said of the data: the messages of a
- * failure and of warnings.
- */
+/** A manifest for an event. If the request is stored, it also lacks the messages of a failure and of warnings, which may quote the data. */
 export function manifestOfEvent(manifest: Ended): Ended {
   const { render, outcome } = manifest
   if (render.requestData !== 'Stored') return manifest

@@ -1,30 +1,30 @@
-/** What is asked of the check before a template is published, and what it answers. */
+/** The check before a template is published. */
 import type { Engine } from './render-options.ts'
 import type { Asset, TemplateSource } from './tenant.ts'
 import type { WarningCode } from './warning.ts'
 
-/** The input of a check: is the schema valid, do the sources compile, and do they evaluate with the sample data? */
+/** Asks whether the schema is valid, the sources compile, and they evaluate with the sample data. */
 export interface CheckRequest {
   readonly source: TemplateSource
-  /** The assets of the source, with their bytes. */
+  /** With their bytes. */
   readonly assets: readonly Asset[]
-  /** Both as JSON. Passing a text to a thread is quick; a megabyte of small values takes a fifth of a second. */
+  /** Both are JSON texts: passing a text to a thread is quick, while a megabyte of small values takes a fifth of a second. */
   readonly variablesSchema: string
   /** An object. Without it the component is loaded but not called, and Liquid is filled with an empty object. */
   readonly sampleData?: string
-  /** Whether warnings are wanted. They are for authors, and refuse nothing. */
+  /** Whether to report warnings. They are for authors, and refuse nothing. */
   readonly isWarned?: boolean
 }
 
 export interface CheckResult {
   readonly faults: readonly CheckFault[]
-  /** Whether the answer is final, so that the check need not be repeated. */
+  /** Whether the check need not be repeated. */
   readonly isFinal: boolean
 }
 
 export interface TemplateChecker {
   /**
-   * The result of the check, once the turn of the tenant has come. The request may be read then, so that those who wait hold no sources.
+   * Resolves after the turn of the tenant has come. `request` may be a function that reads it then, so that waiting checks hold no sources.
    * Rejects only when `signal` aborts, or as reading the request does.
    */
   readonly check: (
@@ -34,14 +34,14 @@ export interface TemplateChecker {
   ) => Promise<CheckResult>
 }
 
-/** A fault that the check found, or a warning where those are wanted. */
+/** A fault, or a warning if the request wants them. */
 export interface CheckFault {
-  /** The engine of the source; absent = the fault is in the schema. */
+  /** Absent = the fault is in the schema. */
   readonly engine?: Engine
-  /** Begins with file, line and column if they are known: `template.tsx:12:5: …`. */
+  /** Begins with file, line and column if known: `template.tsx:12:5: …`. */
   readonly message: string
-  /** The template may be published nevertheless. */
+  /** A warning does not keep the template from being published. */
   readonly isWarning?: boolean
-  /** Of a warning that a render of the template has, too. */
+  /** Set if a render of the template has this warning, too. */
   readonly code?: WarningCode
 }

@@ -19,7 +19,7 @@ export type AssetDigest = Brand<'AssetDigest'>
 /** `live` keys begin with `service_live_`, `test` keys (sandbox) with `service_test_`. */
 export type Environment = 'live' | 'test'
 
-/** The limits that a plan, or a tenant itself, names. `crds/plan.yaml` defines them, and says of each what it limits. */
+/** Limits that a plan or a tenant names. `crds/plan.yaml` defines and describes them. */
 export type LimitLayer = Omit<PlanSpec, 'displayName'>
 
 /** Limits without a default. */
@@ -38,12 +38,12 @@ type OptionalLimit =
   // Absent = unlimited.
   | 'renderLimitMonthly'
 
-/** The limits in force for one tenant: its plan overlaid with its overrides. */
+/** In force for one tenant: its plan overlaid with its overrides. */
 export type Limits = Required<Omit<LimitLayer, OptionalLimit>> & Pick<LimitLayer, OptionalLimit>
 
 /**
- * Defaults for limits that nobody sets: a plan leaves them out, or they were published before there was the limit. `crds/plan.yaml` defines
- * them: a new limit does not compile until it has a default there, or is optional and says above what applies if it is absent.
+ * Apply where a plan leaves a limit out, or was published before the limit existed. `crds/plan.yaml` defines them: a new limit compiles
+ * only with a default there, or as an optional one whose absence is explained above.
  */
 export const DEFAULT_LIMITS: Limits = {
   ...planSpecDefaults,
@@ -51,40 +51,40 @@ export const DEFAULT_LIMITS: Limits = {
   htmlRateLimitPerMinute: 10,
 }
 
-/** How many busy keys fit into a tenant if its limits set no rate for the tenant, which then follows the rate of a key. */
+/** Default rate of a tenant, in rates of one key: how many busy keys fit into it. */
 export const TENANT_RATE_TIMES = 4
 
-/** How many ApiKeys of a tenant may be in force if its limits do not say. */
+/** In force, of a tenant whose limits do not say. */
 export const API_KEYS_MAX = 50
 
-/** How many templates of a tenant may be in force. They bound what an operator reads and checks for it, and what is published of it. */
+/** Of a tenant, in force. Bounds what an operator reads and checks for it, and what is published of it. */
 export const TEMPLATES_MAX = 500
 
-/** Where the data of requests are if the limits of a tenant do not say. */
+/** Where request data are stored if the limits do not say. */
 export const REQUEST_DATA = 'Inline'
 
 export interface Tenant {
   readonly id: TenantId
-  /** What its Tenant declares, or the uid of that. So a tenant created again under an old name may have another one, and sees nothing old. */
+  /**
+   * What its Tenant declares, or the uid of that. So a tenant created again under an old name may have another account, and sees nothing
+   * old.
+   */
   readonly account: string
   readonly limits: Limits
   readonly suspended: boolean
   readonly suspendedReason?: string
-  /** Where this tenant's PDFs go. `prefix` ends in `/`. */
+  /** Where PDFs go. `prefix` ends in `/`. */
   readonly storage: { readonly bucket: string; readonly prefix: string }
-  /** Blocks of non-public addresses that may receive its webhooks, such as `10.0.0.0/8`; absent = none. */
+  /** Non-public addresses that may receive webhooks, as blocks such as `10.0.0.0/8`; absent = none. */
   readonly webhookAllowCidrs?: readonly string[]
-  /**
-   * The secrets that sign its webhooks, oldest first; absent while there is none. The current one has no `until`. `webhook-secret.ts` reads
-   * them.
-   */
+  /** Sign webhooks, oldest first; absent while there is none. The current one has no `until`. See `webhook-secret.ts`. */
   readonly webhookSecrets?: readonly WebhookSecret[]
 }
 
-/** A webhook secret, sealed (see `seal.ts`). */
+/** Sealed, see `seal.ts`. */
 export interface WebhookSecret {
   readonly sealed: string
-  /** End of the overlap, for a secret that was replaced. */
+  /** End of the overlap of a secret that was replaced. */
   readonly until?: Instant
 }
 
@@ -96,21 +96,20 @@ export interface ApiKey {
   readonly expiresAt?: Instant
 }
 
-/** A template as it is listed and admitted. Its sources are under `digest` in the artifact store. */
+/** As it is listed and admitted. Its sources are under `digest` in the artifact store. */
 export interface Template {
   readonly tenant: TenantId
   readonly code: TemplateCode
   readonly name: string
   readonly version: number
-  /** The engine for requests that name none. */
+  /** For requests that name none. */
   readonly engine: Engine
   readonly variablesSchema: JsonObject
   readonly digest: TemplateDigest
-  /** It wants no document with a warning. */
+  /** Allows no document with a warning. */
   readonly strict?: true
-  /** The engines it has a source for. */
   readonly engines: readonly Engine[]
-  /** Its sample data, if callers are shown any: canonical JSON that is stored as an asset is. */
+  /** Sample data that callers may see: canonical JSON, stored like an asset. */
   readonly sample?: AssetDigest
 }
 
@@ -128,13 +127,13 @@ export interface TemplateSource {
     readonly javascript: boolean
   }
   readonly options: RenderOptions
-  /** BCP 47. For `Intl`, the filters and the document's language if the source names none. Absent = en-US. */
+  /** BCP 47, for `Intl`, the filters, and the document's language if the source names none. Absent = en-US. */
   readonly locale?: string
-  /** The files that the sources use as `asset:<name>`. Their bytes are under `digest` in the artifact store. */
+  /** Files that the sources use as `asset:<name>`. Their bytes are under `digest` in the artifact store. */
   readonly assets?: readonly AssetReference[]
-  /** Its own fonts, beside those that every template has. */
+  /** Beside the fonts that every template has. */
   readonly fonts?: readonly FontReference[]
-  /** The hosts it may fetch files from, in lower case; absent = none. */
+  /** Hosts to fetch files from, in lower case; absent = none. */
   readonly allowedHosts?: readonly string[]
 }
 
@@ -149,11 +148,10 @@ export interface FontReference {
   /** 1–1000. */
   readonly weight: number
   readonly style: 'normal' | 'italic'
-  /** The name of one of the template's assets. */
+  /** Name of one of the template's assets. */
   readonly asset: string
 }
 
-/** An asset with its bytes, from any place they are stored. */
 export interface Asset extends AssetReference {
   readonly bytes: Uint8Array
 }

@@ -1,11 +1,10 @@
 /**
- * What is wrong with a document that was printed nevertheless. Engines may find any number of warnings; `warnedOf` bounds them, and everything
- * behind the engines uses its result. Messages quote templates and data, so they are kept, sent and erased as messages of failures are.
+ * Problems of a document that was printed nevertheless. Engines may find any number of them; `warnedOf` bounds them, and everything behind
+ * the engines uses its result. Messages quote templates and data, so they are kept, sent and erased like messages of failures.
  */
 
 import { FAILURE_MESSAGE_CHARS_MAX } from './limit.ts'
 
-/** What a render may warn of, and what each warning means. */
 export const WARNINGS = {
   missing_glyph: 'The document has characters that none of its fonts has; the message names the first of them.',
   javascript_disabled:
@@ -33,33 +32,31 @@ export type WarningCode = keyof typeof WARNINGS
 
 export const WARNING_CODES = Object.keys(WARNINGS) as readonly WarningCode[]
 
-/** A problem of a document that was rendered anyway. */
 export interface Warning {
   readonly code: WarningCode
-  /** Where, if it is known: a source with line and column (`template.tsx:12:5`), or the page of the PDF (`page 3`). */
+  /** If known: a source with line and column (`template.tsx:12:5`), or the page of the PDF (`page 3`). */
   readonly place?: string
   /** For people; at most `FAILURE_MESSAGE_CHARS_MAX` characters. */
   readonly message: string
 }
 
-/** Warnings of a render that are kept. Whoever has as many looks at the document. */
+/** Kept per render. Whoever has as many looks at the document. */
 export const WARNINGS_MAX = 20
 
-/** Characters of all messages of a render together: its record stays far below the limit of a Kafka record, even if each needs an escape. */
+/** Of all messages of a render together: keeps its record far below the limit of a Kafka record, even if each character needs an escape. */
 export const WARNING_CHARS_MAX = 4000
 
-/** Characters of `place`. */
 const PLACE_CHARS_MAX = 200
 
-/** What a document was warned of, as it is stored and shown. */
+/** As stored and shown. */
 export interface Warned {
   /** In document order, each once. Absent = none. */
   readonly warnings?: readonly Warning[]
-  /** How many there were beyond these. Absent = none. */
+  /** How many more there were. Absent = none. */
   readonly warningsOmitted?: number
 }
 
-/** Bounds what an engine found: equal warnings become one, texts are cut off, and the first ones are kept. */
+/** Keeps the first distinct warnings, with their texts cut off. */
 export function warnedOf(found: readonly Warning[]): Warned {
   const distinct = new Map<string, Warning>()
   for (const each of found) {
@@ -86,12 +83,12 @@ function bounded({ code, place, message }: Warning): Warning {
   }
 }
 
-/** The warnings in an outcome or a result, without absent ones. */
+/** Leaves out absent fields. */
 export function warningsIn({ warnings = [], warningsOmitted = 0 }: Warned): Warned {
   return { ...(warnings.length > 0 && { warnings }), ...(warningsOmitted > 0 && { warningsOmitted }) }
 }
 
-/** The same on the wire, in a status record and in a webhook. */
+/** As on the wire, in a status record and in a webhook. */
 export function warningFieldsOf(warned: Warned): { warnings?: Warning[]; warnings_omitted?: number } {
   const { warnings, warningsOmitted } = warningsIn(warned)
   return {
@@ -100,17 +97,17 @@ export function warningFieldsOf(warned: Warned): { warnings?: Warning[]; warning
   }
 }
 
-/** How many warnings a document has, with those that are not kept. */
+/** Counts those that are not kept, too. */
 export function warningCountOf({ warnings = [], warningsOmitted = 0 }: Warned): number {
   return warnings.length + warningsOmitted
 }
 
-/** The codes of the kept warnings, each once. */
+/** Of the kept warnings, each code once. */
 export function warningCodesOf({ warnings = [] }: Warned): readonly WarningCode[] {
   return [...new Set(warnings.map(({ code }) => code))]
 }
 
-/** Why a strict render fails: it was warned of these. */
+/** Why a strict render fails. */
 export function documentWarnings(warned: Warned): { readonly code: 'document_warnings'; readonly message: string } {
   const { warnings = [], warningsOmitted } = warned
   const listed = warnings.map(({ code, place, message }) => [code, place, message].filter(Boolean).join(': '))

@@ -1,7 +1,7 @@
 /**
- * The secrets that sign a tenant's webhooks, across rotations. A replaced secret keeps signing for an overlap, so that no receiver has to
- * switch at the same moment as its sender. `X-Service-Signature` holds one signature, made with the secret that receivers have known
- * longest. `webhook-signature` holds one signature for each secret. Pure.
+ * The secrets that sign a tenant's webhooks, across rotations. A replaced secret keeps signing for an overlap, so that receivers need not
+ * switch at the same moment as the sender. `X-Service-Signature` has one signature, by the secret that receivers have known longest;
+ * `webhook-signature` has one by each secret. Pure.
  */
 import type { Instant } from '@platen/lib/brand.ts'
 import type { Ids } from '@platen/lib/ids.ts'
@@ -11,30 +11,29 @@ import { WEBHOOK_SECRET_OVERLAP_MS, WEBHOOK_SECRETS_MAX } from './limit.ts'
 import type { TenantSpec } from './resource-spec.ts'
 import type { Tenant, WebhookSecret } from './tenant.ts'
 
-/** Characters of a webhook secret. Shorter ones could be guessed, and longer ones add nothing to an HMAC of 256 bits. */
+/** Shorter secrets could be guessed, and longer ones add nothing to an HMAC of 256 bits. */
 const WEBHOOK_SECRET_CHARS_MIN = 24
 const WEBHOOK_SECRET_CHARS_MAX = 512
 
-/** The form of a webhook secret that a tenant brings, for error messages. */
+/** Of a secret that a tenant brings, for error messages. */
 export const WEBHOOK_SECRET_FORMAT = `${WEBHOOK_SECRET_CHARS_MIN} to ${WEBHOOK_SECRET_CHARS_MAX} printable ASCII characters without spaces or line ends`
 
-/** Whether it matches `WEBHOOK_SECRET_FORMAT`. Tools disagree on how to spell anything else. */
+/** Checks `WEBHOOK_SECRET_FORMAT`. Tools disagree on how to spell anything else. */
 export function isWebhookSecret(text: string): boolean {
   const isLongEnough = text.length >= WEBHOOK_SECRET_CHARS_MIN && text.length <= WEBHOOK_SECRET_CHARS_MAX
   return isLongEnough && /^[!-~]+$/.test(text)
 }
 
-/** Generates a webhook secret. It does not begin with `whsec_`, after which libraries of Standard Webhooks expect base64. */
+/** Has no prefix `whsec_`, after which libraries of Standard Webhooks expect base64. */
 export function newWebhookSecret(brand: string, ids: Ids): string {
   return `${brand}_webhook_${randomSecret(ids)}`
 }
 
-/** Reference to a webhook secret that a tenant brings. */
 export type WebhookSecretReference = NonNullable<TenantSpec['webhookSecretRef']>
 
 export type ReferencedSecret = { readonly secret: string } | { readonly fault: string }
 
-/** The values of a Secret, as in manifests and clusters. */
+/** As in manifests and clusters. */
 interface SecretValues {
   /** Base64. */
   readonly data?: Readonly<Record<string, string>>
@@ -42,7 +41,7 @@ interface SecretValues {
   readonly stringData?: Readonly<Record<string, string>>
 }
 
-/** The webhook secret that a reference names, from the given Secret. Or why there is none, and what to do. */
+/** The webhook secret that a reference names in the given Secret, or why there is none and what to do. */
 export function referencedSecret(
   { namespace, name, key }: WebhookSecretReference,
   secret: SecretValues | undefined,
@@ -59,30 +58,28 @@ export function referencedSecret(
   return isWebhookSecret(value) ? { secret: value } : fault(`its value is not ${WEBHOOK_SECRET_FORMAT}: change it`)
 }
 
-/** The owner of a sealed webhook secret, and the keys. */
 interface WebhookSeal {
-  /** Another account cannot be given its secret. */
+  /** A sealed secret does not open for another account. */
   readonly account: string
   readonly keys: SealKeys
 }
 
-/** Seals a webhook secret. */
 export function sealWebhookSecret(secret: string, whose: WebhookSeal): string {
   return seal(secret, sealOf(whose))
 }
 
-/** Opens what `sealWebhookSecret` sealed; undefined if it does not open. */
+/** Undefined if the sealed text does not open. */
 export function openWebhookSecret(sealed: string, whose: WebhookSeal): string | undefined {
   return unseal(sealed, sealOf(whose))
 }
 
-/** Seals the same secret with the first key. Returns the text itself if that key sealed it, or if no key opens it. */
+/** Seals the same secret with the first key. Returns the text itself if that key sealed it already, or if no key opens it. */
 export function resealWebhookSecret(sealed: string, whose: WebhookSeal): string {
   return reseal(sealed, sealOf(whose))
 }
 
 /**
- * The secrets in force after `sealed` becomes the current one, in the order of `Tenant.webhookSecrets`. Same entries as `before` if it was
+ * The secrets in force after `sealed` becomes the current one, in the order of `Tenant.webhookSecrets`; the entries of `before` if it was
  * current already. A replaced secret gets an overlap. A secret that returns within its overlap keeps its position. Undefined if
  * `WEBHOOK_SECRETS_MAX` are in force: the new one must wait until an overlap ends.
  */
@@ -104,15 +101,15 @@ export function inForce(secrets: readonly WebhookSecret[], now: Instant): readon
   return secrets.filter(({ until }) => until === undefined || now < until)
 }
 
-/** The secrets that sign at one moment, in plain text. */
+/** In plain text, at one moment. */
 export interface SigningSecrets {
-  /** The one that receivers have known longest. Signs `X-Service-Signature`. */
+  /** Known longest by receivers. Signs `X-Service-Signature`. */
   readonly oldest: string
-  /** All of them, the current one first, in the order of `webhook-signature`. */
+  /** The current one first, in the order of `webhook-signature`. */
   readonly all: readonly string[]
 }
 
-/** The secrets that sign a tenant's webhooks now. Undefined if it has none, or none that opens with these keys. */
+/** Undefined if the tenant has no secret that opens with these keys. */
 export function signingSecretsOf(
   { account, webhookSecrets = [] }: Pick<Tenant, 'account' | 'webhookSecrets'>,
   keys: SealKeys,
@@ -137,7 +134,7 @@ function ownValue(values: Readonly<Record<string, string>> | undefined, key: str
   return values !== undefined && Object.hasOwn(values, key) ? values[key] : undefined
 }
 
-/** Line ends may be anywhere in it, as in a cluster. */
+/** May have line ends anywhere, as in a cluster. */
 function decoded(base64: string): string | undefined {
   const text = base64.replace(/[\r\n]/g, '')
   const isBase64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)

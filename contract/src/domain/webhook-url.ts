@@ -1,17 +1,17 @@
-/** Checks which URLs a receiver may have, without resolving names: the addresses are checked when the receiver is called. Pure. */
+/** Checks the URLs of receivers without resolving names: addresses are checked when the receiver is called. Pure. */
 import { addressClassOf, type Cidr, mayConnect } from '@platen/lib/address.ts'
 import { WEBHOOK_URL_CHARS_MAX } from './limit.ts'
 
 export interface WebhookPolicy {
-  /** Whether `http:` is accepted, for closed networks. */
+  /** For closed networks. */
   readonly isHttpAllowed: boolean
-  /** Blocks of non-public addresses that may be called. */
+  /** Non-public addresses that may be called. */
   readonly allowCidrs: readonly Cidr[]
 }
 
 /**
- * Why a URL may not be called, as the rest of a sentence that begins with its name; undefined if nothing is wrong. Names of internal
- * networks are refused if no block of addresses is allowed, because they lead nowhere else.
+ * Why a URL may not be called, as the rest of a sentence that begins with its name; undefined if it may. Names of internal networks are
+ * refused if no block of addresses is allowed: they lead nowhere else.
  */
 export function webhookUrlFault(text: string, { isHttpAllowed, allowCidrs }: WebhookPolicy): string | undefined {
   if (text.length > WEBHOOK_URL_CHARS_MAX) return `must have at most ${WEBHOOK_URL_CHARS_MAX} characters`
@@ -32,10 +32,10 @@ export function webhookUrlFault(text: string, { isHttpAllowed, allowCidrs }: Web
 const NOT_PUBLIC = 'must lead to a public address'
 
 const PORTS = 'must use port 80, 443, or 1024 to 65535'
-/** The port of the URL has five digits or more, and may be too high. */
+/** A port of five digits or more may be too high. */
 const HAS_LONG_PORT = /^https?:\/\/[^/?#@]+:\d{5,}([/?#]|$)/i
 
-/** The host of a URL in the form that resolvers and `addressClassOf` take: without the brackets of IPv6 and trailing dots. */
+/** In the form that resolvers and `addressClassOf` take: without the brackets of IPv6 and trailing dots. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
 }
@@ -45,7 +45,7 @@ function isPortAllowed(port: string): boolean {
   return port === '' || port === '80' || port === '443' || Number(port) >= 1024
 }
 
-/** Domains reserved for internal networks (RFC 6761, 6762, 8375, 9476; Kubernetes; clouds; routers). Clusters use `local`, too. */
+/** Reserved for internal networks (RFC 6761, 6762, 8375, 9476; Kubernetes; clouds; routers). Clusters use `local`, too. */
 const INTERNAL_DOMAINS = [
   'localhost',
   'localdomain',
@@ -60,7 +60,7 @@ const INTERNAL_DOMAINS = [
   'private',
 ]
 
-/** Whether public resolvers cannot know this name, given as `hostOf` returns it: it has one label, or is below an internal domain. */
+/** Whether public resolvers cannot know a name from `hostOf`: it has one label, or is below an internal domain. */
 export function isInternalName(name: string): boolean {
   return !name.includes('.') || INTERNAL_DOMAINS.some((domain) => name.endsWith(`.${domain}`))
 }

@@ -1,5 +1,3 @@
-/** Canceled renders, for the ledgers of one process. */
-
 import { openLruCache } from '@platen/lib/lru-cache.ts'
 import { LEDGER_ENDED_MAX } from '../domain/limit.ts'
 import type { RenderId } from '../domain/render-id.ts'
@@ -8,8 +6,8 @@ import type { ErasableRenderLedger } from './render-ledger.ts'
 type Uncancelable = Omit<ErasableRenderLedger, 'cancel' | 'isCanceled'>
 
 /**
- * Adds `cancel` and `isCanceled` to a ledger. `isHeld` says whether somebody holds a render now. What is canceled is only in memory:
- * whoever cancels a render answers when its outcome is durable, and not before.
+ * Adds `cancel` and `isCanceled` to the ledger of one process. `isHeld` says whether somebody holds a render now. Cancellations are only in
+ * memory: whoever cancels a render answers only when its outcome is durable.
  */
 export function cancelableLedger<Ledger extends Uncancelable>(
   ledger: Ledger,
@@ -25,7 +23,7 @@ export function cancelableLedger<Ledger extends Uncancelable>(
     },
     async cancel(id, signal) {
       signal.throwIfAborted()
-      // First, so that a claim which `isHeld` does not see yet finds the cancellation.
+      // Before `isHeld`, so that a claim it does not see yet finds the cancellation.
       canceled.set(id, true)
       return await isHeld(id, signal)
     },

@@ -1,26 +1,26 @@
-/** What accounts are charged in a month: in all, by template, and by day. In memory, without I/O. */
+/** Charges of accounts per month: in all, by template, and by day. In memory, without I/O. */
 import { CHARGED_TEMPLATES_MAX } from '../domain/limit.ts'
 import type { RenderEnd } from '../domain/render.ts'
 import type { ChargeCount, LimitReport } from './limiter.ts'
 
-/** What a render is charged. */
+/** Of one render. */
 export interface Charge {
   readonly account: string
   readonly period: string
   readonly units: number
   readonly template: string
-  /** Of acceptance, such as `05`. */
+  /** Day of acceptance, such as `05`. */
   readonly day: string
 }
 
-/** What an account is charged in a month: in all, for a template, or on a day. The name of the sum of all is empty. */
+/** The sum of a month, of a template or of a day. The name of the first is empty. */
 export interface ChargeSum extends ChargeCount {
   readonly account: string
   readonly period: string
   readonly kind: 'all' | 'template' | 'day'
 }
 
-/** The charge of a render, or undefined if it is free: it failed, or it belongs to the sandbox. */
+/** Undefined if the render is free: it failed, or it belongs to the sandbox. */
 export function chargeOf({ kind, render, outcome }: RenderEnd): Charge | undefined {
   if (kind !== 'ended' && kind !== 'removed') return undefined
   if (outcome.status === 'failed' || render.units === 0) return undefined
@@ -35,7 +35,6 @@ interface ChargeSums {
   counts(account: string, period: string): Pick<LimitReport, 'templates' | 'days'>
 }
 
-/** Opens sums that begin with these. */
 export function openChargeSums(charged: Iterable<ChargeSum>): ChargeSums {
   const months = new Map<string, Month>()
   const add = ({ account, period, kind, ...counted }: ChargeSum) => {
@@ -71,7 +70,7 @@ interface Month {
   readonly day: Counts
 }
 
-/** Name → what is charged under it. */
+/** Charges by the name of a template or day. */
 type Counts = Map<string, Omit<ChargeCount, 'name'>>
 
 function count(counts: Counts, { name, renders, units }: ChargeCount, max: number): void {

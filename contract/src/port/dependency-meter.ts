@@ -1,4 +1,4 @@
-/** The services outside a process that it may depend on, each with the operations that are measured. */
+/** Services outside a process, with the operations that are measured. */
 export const OPERATIONS = {
   chromium: ['launch'],
   kafka: ['produce', 'health_check'],
@@ -9,14 +9,13 @@ export const OPERATIONS = {
 export type Dependency = keyof typeof OPERATIONS
 type OperationOf<Name extends Dependency> = (typeof OPERATIONS)[Name][number]
 
-/** `timeout`: the caller's time limit ended it. `canceled`: the caller no longer needed it, for example because its own caller had gone. */
+/** `timeout`: the caller's time limit ended it. `canceled`: the caller no longer needed it, for example because its own caller had left. */
 export const CALL_RESULTS = ['ok', 'error', 'timeout', 'canceled'] as const
 export type CallResult = (typeof CALL_RESULTS)[number]
 
-/** Metrics of the calls of one dependency. Counting never fails and never waits. */
+/** Counting never fails and never waits. */
 export interface DependencyMeter<Name extends Dependency = Dependency> {
-  /** A call has ended. */
   called(operation: OperationOf<Name>, call: { readonly result: CallResult; readonly durationMs: number }): void
-  /** Makes a call, and counts its result and duration. Returns or throws as the call does. `signal` is the signal that may end it. */
+  /** Makes a call and counts it. Returns or throws as the call does. `signal` is the one that may end it. */
   measure<T>(operation: OperationOf<Name>, call: () => Promise<T>, signal: AbortSignal): Promise<T>
 }

@@ -6,43 +6,42 @@ export interface DirectorySnapshot {
   readonly revision: number
   readonly tenants: ReadonlyMap<TenantId, Tenant>
   readonly keys: ReadonlyMap<KeyHash, ApiKey>
-  /** The published templates of each tenant by code, sorted by code. */
+  /** Published templates, sorted by code. */
   readonly templates: ReadonlyMap<TenantId, ReadonlyMap<TemplateCode, Template>>
 }
 
-/** The content of a revision. */
 export type DirectorySettings = Omit<DirectorySnapshot, 'revision'>
 
-/** The settings in force, in memory. Reading them never waits and never fails. */
+/** The settings in force, in memory. Reading never waits and never fails. */
 export interface Directory {
   current(): DirectorySnapshot
 }
 
-/** How up to date a copy of settings from another store is. */
+/** How current a copy of settings from another store is. */
 export interface DirectoryState {
-  /** Whether it has settings. Once it has, it keeps the last good ones, even if the store loses them. */
+  /** Whether it has settings. It then keeps the last good ones, even if the store loses them. */
   readonly isReady: boolean
   readonly isConnected: boolean
-  /** Why it may not have the newest, in words. */
+  /** Why it may be out of date, in words. */
   readonly reason?: string
-  /** The revision of `current`. */
+  /** Of `current`. */
   readonly revision: number
-  /** How long ago it was last known to be the newest; since the opening if it never was. */
+  /** Since it was last known to be current; since the opening if it never was. */
   readonly ageMs: number
-  /** Values since the opening that had a wrong shape and were ignored. */
+  /** Values with a wrong shape that were ignored since the opening. */
   readonly damaged: number
 }
 
-/** The writing side, for the process that compiles resources. */
+/** For the process that compiles resources. */
 export interface DirectoryPublisher {
   /** Replaces all settings. Resolves when every later `current` in this process returns them. Refuses a revision that is not newer. */
   publish(snapshot: DirectorySnapshot, signal: AbortSignal): Promise<void>
-  /** The published revision; 0 = nothing. */
+  /** 0 = nothing is published. */
   revision(): number
-  /** The number of the next revision: above all known ones. */
+  /** Above all known revisions. */
   nextRevision(): number
   /** Whether the published revision has these settings. */
   isPublished(settings: DirectorySettings): boolean
-  /** Publishes the last revision again if it was lost. Returns whether that was necessary. Throws as `publish` does. */
+  /** Publishes the last revision again if it was lost. Resolves to whether it was. Throws as `publish` does. */
   repair(signal: AbortSignal): Promise<boolean>
 }

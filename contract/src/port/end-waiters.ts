@@ -1,16 +1,15 @@
-/** Those who wait inside one process for the ends of renders, for the adapters of `RenderEnds`. */
+/** Waits for the ends of renders within one process, for the adapters of `RenderEnds`. */
 import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
 import type { RenderId } from '../domain/render-id.ts'
 import type { RenderEnds } from './render-ends.ts'
 
 interface EndWaiters extends RenderEnds {
-  /** Wakes those who wait for this render. */
   ended(id: RenderId): void
-  /** Wakes everybody, because ends may have been missed. */
+  /** Wakes all waiters, because ends may have been missed. */
   missed(): void
 }
 
-/** Holds only renders that somebody waits for. */
+/** Keeps only renders that somebody waits for. */
 export function openEndWaiters(): EndWaiters {
   const waiters = new Map<RenderId, Set<Notifier>>()
   const wake = (notifiers: Iterable<Notifier> = []) => {

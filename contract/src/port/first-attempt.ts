@@ -1,6 +1,6 @@
 /**
- * The first attempt at a delivery, made before the delivery is stored. Most receivers answer at once. Their deliveries are then written
- * once, with the result. The event of a delivery counts as unread meanwhile, so a process that dies loses nothing.
+ * The first attempt at a delivery, before the delivery is stored. Most receivers answer at once, and then the delivery is written once,
+ * with the result. Its event counts as unread meanwhile, so a process that dies loses nothing.
  */
 
 import type { Clock } from '@platen/lib/clock.ts'
@@ -11,34 +11,32 @@ import { FIRST_ATTEMPT_MS_MAX } from '../domain/limit.ts'
 import type { DueDelivery } from './delivery-log.ts'
 
 /**
- * Deliveries whose first attempt is waited for at once: in all, and of one tenant. The latter are as many as may wait for one receiver,
- * since others would be postponed. If none of the receivers of a tenant answers, 640 of its deliveries a second are still stored.
+ * First attempts that are waited for at once: in all, and of one tenant. One receiver lets as many of a tenant wait; more would be
+ * postponed. If no receiver of a tenant answers, 640 of its deliveries a second are still stored.
  */
 export const FIRST_ATTEMPTS_MAX = 128
 export const FIRST_ATTEMPTS_PER_TENANT_MAX = 64
 
-/** A delivery that was given out and is not stored yet. */
+/** A delivery that was handed out and is not stored yet. */
 export interface FirstAttempt {
-  /** Returns false if the delivery was taken back: then nothing may be done with it. */
+  /** False if the delivery was taken back: do nothing with it. */
   begin(): boolean
-  /** Stores the result. Rejects as `write` does; it may then be called again. */
+  /** Stores the result. Rejects as `write` does, and may then be called again. */
   store(write: () => Promise<void>): Promise<void>
   /**
-   * Resolves when the result is stored, or when the limit is over. A delivery that has not begun by then is taken back. A result that is
-   * being stored by then is waited for: storing the delivery as well would only slow down a store that is slow already. Never rejects.
+   * Resolves when the result is stored, or when the limit is over. Takes the delivery back if it has not begun by then. Waits for a result
+   * that is being stored: storing the delivery as well would only slow down a slow store more. Never rejects.
    */
   settled(limits: FirstAttemptLimits): Promise<'stored' | 'begun' | 'taken_back'>
 }
 
-/** How long first attempts are waited for. */
 export type FirstAttemptLimits = Pick<Deadlines, 'start'>
 
-/** Makes the limits of first attempts. They need not be closed: their timer ends when the last limit is over. */
+/** Need not be closed: the timer ends when the last limit is over. */
 export function firstAttemptLimits(clock: Pick<Clock, 'monotonic' | 'sleep'>): FirstAttemptLimits {
   return openDeadlines(clock, FIRST_ATTEMPT_MS_MAX)
 }
 
-/** Makes one that has not begun. */
 export function openFirstAttempt(): FirstAttempt {
   const ended = Promise.withResolvers<void>()
   let state: 'waiting' | 'begun' | 'stored' | 'taken_back' = 'waiting'
@@ -68,7 +66,7 @@ export function openFirstAttempt(): FirstAttempt {
   }
 }
 
-/** A due delivery whose result is that of the first attempt, and that does nothing once it was taken back. */
+/** Records the result as that of the first attempt, and does nothing once the delivery was taken back. */
 export function ofFirstAttempt(first: FirstAttempt, due: DueDelivery): DueDelivery {
   return {
     ...due,
@@ -81,15 +79,15 @@ export function ofFirstAttempt(first: FirstAttempt, due: DueDelivery): DueDelive
 }
 
 /**
- * Makes the first attempts at deliveries, each with a permit that it may release early. Rejects when one does, after all have ended.
- * Each ends by itself, also while stopping: a call that is under way must not be made again.
+ * Makes the first attempts at deliveries, each with a permit that it may release early. Rejects when one does, after all have ended. A stop
+ * does not end them: a call that is under way must not be made again.
  */
 type FirstAttempts = (
   deliveries: readonly Delivery[],
   attempt: (delivery: Delivery, permit: Disposable) => Promise<void>,
 ) => Promise<void>
 
-/** Limits those of all calls together. Tenants take turns, so that one whose receivers do not answer delays the others little. */
+/** The limits are for all calls together. Tenants take turns, so that one whose receivers do not answer delays the others little. */
 export function openFirstAttempts(): FirstAttempts {
   const permits = openFairSemaphore({ permits: FIRST_ATTEMPTS_MAX, permitsPerTenant: FIRST_ATTEMPTS_PER_TENANT_MAX })
   return async (deliveries, attempt) => {

@@ -1,6 +1,6 @@
 /**
- * The limiter algorithm, without I/O: what tenants may still request. The embedded service runs it directly. Limiters that keep their
- * counters elsewhere are tested against it.
+ * The limiter algorithm, without I/O. The embedded service runs it directly. Limiters that keep their counters elsewhere are tested against
+ * it.
  */
 import type { Instant } from '@platen/lib/brand.ts'
 import { LEDGER_ENDED_MAX, QUEUE_AGE_MS_MAX, RATE_BUCKETS_SWEPT_EVERY, RESERVATION_MS } from '../domain/limit.ts'
@@ -36,7 +36,7 @@ export interface LimiterState {
     record: Pick<RenderRecord, 'id' | 'account' | 'engine' | 'mode' | 'batch' | 'units' | 'period'>,
     now: Instant,
   ): void
-  /** Ends a reservation. `charge` counts as charged. Idempotent. */
+  /** Idempotent. */
   complete(end: AccountedEnd, charge: Charge | undefined): void
   usage(account: string, period: string, now: Instant): Usage
   report(query: ReportQuery, now: Instant): LimitReport
@@ -49,16 +49,15 @@ interface Holding {
   readonly mode: HeldMode
   readonly units: number
   readonly period: string
-  /** When it expires by itself. */
+  /** When the holding expires by itself. */
   readonly until: Instant
-  /** How it was admitted, and in which buckets it was counted. Absent if this limiter did not admit it. */
+  /** The admission and the buckets it counts in. Absent if this limiter did not admit the render. */
   readonly entry?: Entry
 }
 
 /** Renders of a batch are in the bulk lane, so they take no share of the async lane. */
 type HeldMode = Mode | 'batch'
 
-/** What a render that holds units counts as. */
 export function heldModeOf({ mode, batch }: Pick<RenderRecord, 'mode' | 'batch'>): HeldMode {
   return batch === undefined ? mode : 'batch'
 }
@@ -69,7 +68,7 @@ interface Entry {
   readonly at: Instant
 }
 
-/** Opens a limiter state in which only `charged` was used before. */
+/** `charged` are the charges so far. */
 export function openLimiterState(charged: Iterable<ChargeSum> = []): LimiterState {
   const buckets = new Map<string, RateWindow>()
   const holdings = openHoldings()
@@ -130,7 +129,7 @@ export function openLimiterState(charged: Iterable<ChargeSum> = []): LimiterStat
   }
 }
 
-/** What each render of a reservation holds. */
+/** Held by each render of the reservation. */
 function reservedBy({ account, engine, units, period, ...request }: Reservation, now: Instant): Holding {
   const mode = request.others === undefined ? request.mode : 'batch'
   return { account, engine, mode, units, period, until: now + RESERVATION_MS }
@@ -169,7 +168,6 @@ function decide(request: Reservation, view: LimiterView): Decision {
   return { kind: 'admitted', lane: chooseLane(request, view), rate: tightest(counted), ...quota }
 }
 
-/** Quota units of all renders of a reservation. */
 export function unitsOf({ units, others = [] }: Pick<Reservation, 'units' | 'others'>): number {
   return units * (1 + others.length)
 }
@@ -193,18 +191,18 @@ function chooseLane({ mode, account, engine, limits }: Reservation, { outstandin
 }
 
 /**
- * Which renders count in the bucket of a rate: those of this mode or engine, of one key or of all keys of a tenant's environment. Both name
- * the bucket, so no two rates have the same.
+ * Renders that count in the bucket of a rate: those of this mode or engine, of one key or of all keys of a tenant's environment. Both name
+ * the bucket, so each rate has its own.
  */
 interface Rate {
   readonly of: Mode | Engine
   readonly per: 'key' | 'tenant'
-  /** Used if the limits do not name it: another limit, times a factor. Absent = then there is no such bucket. */
+  /** Used if the limits do not name the rate: another limit, times a factor. Absent = then there is no such bucket. */
   readonly otherwise?: { readonly limit: 'syncRateLimitPerMinute' | 'asyncRateLimitPerMinute'; readonly times: number }
   readonly reason: 'rate' | 'html_rate'
 }
 
-/** Lists every rate. A new one does not compile until this table says what counts in its bucket. */
+/** A new rate does not compile until this table says what counts in its bucket. */
 export const RATES: Readonly<Record<RateLimit, Rate>> = {
   syncRateLimitPerMinute: { of: 'sync', per: 'key', reason: 'rate' },
   asyncRateLimitPerMinute: { of: 'async', per: 'key', reason: 'rate' },
@@ -224,15 +222,14 @@ export const RATES: Readonly<Record<RateLimit, Rate>> = {
   rateLimitPerMinute: { of: 'react_pdf', per: 'tenant', reason: 'rate' },
 }
 
-/** A bucket that a render counts in, if its limits name it. */
 export interface RateBucket extends Pick<Rate, 'otherwise' | 'reason'> {
   /** Unique across accounts. */
   readonly name: string
-  /** The field of the limits that holds its rate. */
+  /** The field of the limits. */
   readonly limit: RateLimit
 }
 
-/** The buckets a render may count in. The sandbox has its own, because keys belong to one environment and the tenant's buckets name it. */
+/** The buckets a render may count in. The sandbox has its own: keys belong to one environment, and the tenant's buckets name it. */
 export function rateBucketsOf(request: Reservation): readonly RateBucket[] {
   const { mode, engine } = request
   return bucketsOf(
@@ -241,7 +238,7 @@ export function rateBucketsOf(request: Reservation): readonly RateBucket[] {
   )
 }
 
-/** The buckets of all renders that a caller may ask for. */
+/** For all renders that the caller may ask for. */
 export function bucketsOfCaller(caller: BucketOwner): readonly RateBucket[] {
   return bucketsOf(caller, RATE_LIST)
 }
@@ -262,7 +259,7 @@ function limitOf({ limit, otherwise }: Pick<RateBucket, 'limit' | 'otherwise'>, 
   return limits[limit] ?? (otherwise && limits[otherwise.limit] * otherwise.times)
 }
 
-/** The buckets whose limit is set, each with its limit. `field` is the name of that limit. */
+/** The buckets whose limit is set. `field` is the name of that limit. */
 export function bucketsInForce(request: Reservation) {
   const { limits } = request
   return rateBucketsOf(request).flatMap((bucket) => {
@@ -281,7 +278,7 @@ function tightest(states: readonly BucketState[]): { limit: number; remaining: n
   return { limit, remaining, resetAt }
 }
 
-/** Holdings with running sums, so that no decision has to add up a long queue. */
+/** Keeps running sums, so that no decision has to add up a long queue. */
 function openHoldings() {
   const all = new Map<RenderId, Holding>()
   const queues = { provisional: openExpiryQueue(), confirmed: openExpiryQueue() }
@@ -335,10 +332,10 @@ function openHoldings() {
   }
 }
 
-/** The expiry times of one kind of holdings, in order, because all of a kind live equally long. */
+/** Expiry times of one kind of holdings. They are in order, because all of a kind live equally long. */
 interface ExpiryQueue {
   readonly ids: Map<RenderId, Instant>
-  /** No holding expires before this time. Saves searching the map, which means walking over all deleted entries. */
+  /** No holding expires before this time. Saves a search of the map, which would walk over all deleted entries. */
   due: Instant
 }
 
@@ -361,8 +358,8 @@ function windowOf(buckets: Map<string, RateWindow>, name: string): RateWindow {
 }
 
 /**
- * The last ids added: at least `LEDGER_ENDED_MAX` and at most twice as many. That is enough to detect a repetition, which comes soon if at
- * all. Two sets alternate, because finding the oldest entry of one means walking over all deleted entries before it.
+ * The last ids added: at least `LEDGER_ENDED_MAX`, at most twice as many. Enough to detect a repetition, which comes soon if at all. Two
+ * sets alternate: finding the oldest entry of one would walk over all deleted entries before it.
  */
 function openRecentIds() {
   let [recent, older] = [new Set<RenderId>(), new Set<RenderId>()]

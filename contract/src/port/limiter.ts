@@ -7,47 +7,45 @@ import type { Environment, KeyHash, Limits } from '../domain/tenant.ts'
 /**
  * What a tenant may request: rates, monthly quota, and its share of the async lane. A tenant created again under an old name has another
  * account, and starts with nothing used. From `reserve` on, a reservation holds quota and counts as an outstanding render. It expires after
- * `RESERVATION_MS` unless confirmed, and ends with `complete`. Every method is idempotent per render id and throws `Unavailable` when the
+ * `RESERVATION_MS` unless confirmed, and ends with `complete`. Every method is idempotent per render id, and throws `Unavailable` when the
  * limiter cannot be reached.
  */
 export interface Limiter {
   /**
-   * Decides on one render by all of its buckets at once, all or nothing: a refusal changes no counter. Rates are true rolling minutes: no
-   * span of 60 s admits more than the limit in force at its last admission.
+   * All or nothing over all buckets of a render: a refusal changes no counter. Rates are true rolling minutes: no span of 60 s admits more
+   * than the limit in force at its last admission.
    */
   reserve(request: Reservation, signal: AbortSignal): Promise<Decision>
   /**
-   * Makes a reservation last until `complete`, or for `QUEUE_AGE_MS_MAX` from now if that never comes. An expired reservation is made
-   * again; this never refuses. Does nothing for a completed render, because the queue may confirm it after its end. Called when the queue
-   * has the record, and again by the renderer that claims it.
+   * Makes a reservation last until `complete`, or for `QUEUE_AGE_MS_MAX` from now if that never comes. Restores an expired reservation;
+   * never refuses. Does nothing for a completed render, because the queue may confirm it after its end. Called when the queue has the
+   * record, and again by the renderer that claims it.
    */
   confirm(record: RenderRecord, signal: AbortSignal): Promise<void>
   /**
-   * Ends a reservation by the outcome, once, and durably if the render is durable. Units of a successful render are charged to the month of
-   * its reservation. Units of a failed one are free again. A render that the API abandoned also gives its place in the rate buckets back.
+   * Ends a reservation by the outcome, once, and durably if the render is durable. A success is charged to the month of its reservation;
+   * units of a failure are free again. A render that the API abandoned also gives back its place in the rate buckets.
    */
   complete(end: AccountedEnd, signal: AbortSignal): Promise<void>
-  /** What an account has used in a month. */
   usage(account: string, period: string, signal: AbortSignal): Promise<Usage>
-  /** What an account has used in a month, of which templates and on which days, and what is left of each rate. Changes no counter. */
+  /** What an account has used in a month, by template and day, and what is left of each rate. Changes no counter. */
   report(query: ReportQuery, signal: AbortSignal): Promise<LimitReport>
 }
 
-/** The end of a render whose account is known. */
+/** The account must be known, so this is no tombstone. */
 export type AccountedEnd = Exclude<RenderEnd, Tombstone>
 
-/** The caller, and the limits in force for it. */
 export type ReportQuery = Pick<Reservation, 'account' | 'environment' | 'key' | 'period' | 'limits' | 'revision'>
 
 export interface LimitReport extends QuotaState {
   /** Each rate in force, in the order of `RATES`. */
   readonly rates: readonly NamedRate[]
   /**
-   * The charges of the month by template, in the order of their first charge: at most `CHARGED_TEMPLATES_MAX`. Charges of further templates
-   * are only in the total.
+   * Charges of the month by template, in the order of their first charge: at most `CHARGED_TEMPLATES_MAX`. Charges of further templates are
+   * only in the total.
    */
   readonly templates: readonly ChargeCount[]
-  /** The charges by the day of acceptance, such as `05`. Days without a charge are absent. */
+  /** By the day of acceptance, such as `05`. Days without a charge are absent. */
   readonly days: readonly ChargeCount[]
 }
 
@@ -56,7 +54,6 @@ export interface NamedRate extends RateState {
   readonly name: RateLimit
 }
 
-/** A limit that is the rate of a bucket. */
 export type RateLimit = Extract<keyof Limits, `${string}PerMinute`>
 
 export interface ChargeCount {
@@ -68,8 +65,7 @@ export interface ChargeCount {
 export interface Reservation {
   readonly id: RenderId
   /**
-   * Further renders of a batch, which are admitted with this one or refused with it. Each costs `units`. Together they are one request to
-   * the rates.
+   * Further renders of a batch, admitted or refused together with this one. Each costs `units`. Together they are one request to the rates.
    */
   readonly others?: readonly RenderId[]
   readonly account: string
@@ -77,55 +73,52 @@ export interface Reservation {
   readonly key: KeyHash
   readonly mode: Mode
   readonly engine: Engine
-  /** Quota units, 0 in the sandbox, and the UTC month (`2026-11`) they count in. */
+  /** Quota units of each render, 0 in the sandbox, and the UTC month (`2026-11`) they count in. */
   readonly units: number
   readonly period: string
-  /** The limits in force now. A lowered limit counts from this call on. */
+  /** In force now. A lowered limit counts from this call on. */
   readonly limits: Limits
   /**
-   * The revision of the settings that these limits come from. Processes may share a limiter that knows limits of a newer revision. Then
-   * those count, so a change applies in all processes from the moment it is published.
+   * The settings revision of `limits`. A shared limiter may know limits of a newer revision from another process. Then those count, so a
+   * change applies in all processes as soon as it is published.
    */
   readonly revision: number
 }
 
-/** Units of successful renders, and units reserved by unfinished ones. */
+/** Units of successful renders, and those reserved by unfinished ones. */
 export interface Usage {
   readonly charged: number
   readonly reserved: number
 }
 
-/** The monthly quota and what is used of it. */
 export interface QuotaState {
   /** Absent = there is no limit. */
   readonly limit?: number
   readonly usage: Usage
 }
 
-/** A limiter whose charges may be lost, as a whole or for one account alone. Every method throws `Unavailable` like those of `Limiter`. */
+/** Charges may be lost, as a whole or for one account alone. Every method throws `Unavailable` like those of `Limiter`. */
 export interface AuditableLimiter extends Limiter {
   /**
-   * Completes each of these renders, in few calls, and returns what their accounts were charged right after it. An account is there more
-   * than once if it took several calls. After a failure, some of the renders may be completed.
+   * Completes these renders in few calls, and resolves to the charges of their accounts right after, more than once for an account that
+   * took several calls. After a failure, some of the renders may be completed.
    */
   completeAll(ends: readonly AccountedEnd[], signal: AbortSignal): Promise<readonly MonthTotal[]>
-  /** What an account is charged in a month. */
   chargeTotal(account: string, period: string, signal: AbortSignal): Promise<ChargeTotal>
 }
 
 export interface ChargeTotal {
   readonly charged: number
-  /** Identifies the count: after a loss of charges another one starts. Absent as long as nothing is charged. */
+  /** Identifies the count: after a loss of charges another one starts. Absent while nothing is charged. */
   readonly count?: string
 }
 
-/** What an account is charged in a month. */
 export interface MonthTotal extends ChargeTotal {
   readonly account: string
   readonly period: string
 }
 
-/** The tightest of the rate buckets that a render counts in. */
+/** Of the tightest bucket that a render counts in. */
 export interface RateState {
   readonly limit: number
   /** Free places after this decision. */
@@ -136,8 +129,8 @@ export interface RateState {
 
 /**
  * `rate`: the key's bucket, or the tenant's for the mode or for react_pdf. `html_rate`: the tenant's html bucket alone. `retryAfterMs` is
- * the shortest wait after which the same call is admitted, if nothing else is requested meanwhile. The usage is that of the month,
- * including this render if it is admitted.
+ * the shortest wait until the same call is admitted, if nothing else is requested meanwhile. The usage is that of the month, with this
+ * render if it is admitted.
  */
 export type Decision = QuotaState & { readonly rate: RateState } & (
     | { readonly kind: 'admitted'; readonly lane: Lane }

@@ -1,4 +1,3 @@
-/** What the list of deliveries shows of a delivery. */
 import type { DeliveryRecord } from '../domain/delivery.ts'
 import { BATCH_ENDED, TEST_EVENT } from '../domain/event.ts'
 import type { ListedDelivery } from './delivery-list.ts'

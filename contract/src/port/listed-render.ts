@@ -1,10 +1,12 @@
-/** What the list of renders shows of a render, and which ids a query is about. */
 import { QUEUE_AGE_MS_MAX } from '../domain/limit.ts'
 import { type EndedRender, expiryOf, type Outcome, type RenderRecord, shownOf } from '../domain/render.ts'
 import { leastIdSince } from '../domain/render-id.ts'
 import type { ListedRender, ListedState, RenderQuery } from './render-list.ts'
 
-/** An accepted render that has not ended. It expires when it must have ended, so it is not listed for ever if its end is never listed. */
+/**
+ * Of an accepted render that has not ended. It expires at the latest possible end, so that it is not listed for ever if its end never
+ * arrives.
+ */
 export function listedOpen(record: RenderRecord, status: 'queued' | 'running'): ListedRender {
   return listed(record, { status }, expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
 }
@@ -14,12 +16,11 @@ interface ListedEnd {
   readonly outcome: Outcome
 }
 
-/** A render that has ended. */
 export function listedEnded({ render, outcome }: ListedEnd): ListedRender {
   return listed(render, stateOf(outcome), expiryOf(render, outcome.finishedAt))
 }
 
-/** The lowest id that a query is about, and the one above the highest. */
+/** `from` is the lowest id that a query is about, `below` is above the highest. */
 export function idRangeOf({ below, since, before }: Pick<RenderQuery, 'below' | 'since' | 'before'>): {
   readonly from: string
   readonly below: string
@@ -28,7 +29,7 @@ export function idRangeOf({ below, since, before }: Pick<RenderQuery, 'below' | 
   return { from: leastIdSince(since ?? 0), below: below !== undefined && below < end ? below : end }
 }
 
-/** No id begins with it. */
+/** Above every id. */
 const ABOVE_ALL = '8'
 
 function listed(render: EndedRender, state: ListedState, expiresAt: number): ListedRender {

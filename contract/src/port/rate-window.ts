@@ -1,25 +1,24 @@
 /**
  * A true rolling minute in at most 61 counters. Renders are counted by the whole second of their admission, and a second counts until its
- * last moment is a minute old. So no span of 60 s ever holds more than the limit, and a place is free again at most a second late. Pure.
+ * last moment is a minute old. So no span of 60 s holds more than the limit, and a place is free again at most a second late. Pure.
  */
 import type { Instant } from '@platen/lib/brand.ts'
 import { RATE_WINDOW_MS } from '../domain/limit.ts'
 import type { RateState } from './limiter.ts'
 
-/** Second (Unix time) → renders admitted in it. */
+/** Unix second → renders admitted in it. */
 export type RateWindow = Map<number, number>
 
 const SECOND_MS = 1000
-/** How long a second counts, from its beginning. */
+/** From the beginning of a second. */
 const COUNTED_MS = RATE_WINDOW_MS + SECOND_MS
 
-/** The state of a bucket for the next render. */
 export interface BucketState extends RateState {
   /** 0 if the render fits, else the shortest wait until it does, if nothing else is requested meanwhile. */
   readonly retryAfterMs: number
 }
 
-/** Reads without counting. `remaining` and `resetAt` are as before this render. */
+/** Counts nothing: `remaining` and `resetAt` are as before this render. */
 export function readBucket(window: RateWindow, limit: number, now: Instant): BucketState {
   let used = 0
   let newest = Number.NEGATIVE_INFINITY
@@ -37,13 +36,12 @@ export function readBucket(window: RateWindow, limit: number, now: Instant): Buc
   }
 }
 
-/** Counts one render. */
 export function countIn(window: RateWindow, now: Instant): void {
   const second = secondOf(now)
   window.set(second, (window.get(second) ?? 0) + 1)
 }
 
-/** Gives back the place of a render that was counted at `then`. */
+/** Gives back the place of a render counted at `then`. */
 export function uncountIn(window: RateWindow, then: Instant): void {
   const second = secondOf(then)
   const left = (window.get(second) ?? 0) - 1
@@ -51,18 +49,16 @@ export function uncountIn(window: RateWindow, then: Instant): void {
   else window.delete(second)
 }
 
-/** The state of the bucket after this render was counted. */
 export function afterCounting(before: BucketState, now: Instant): RateState {
   return { limit: before.limit, remaining: before.remaining - 1, resetAt: freeAt(secondOf(now)) }
 }
 
-/** Whether nothing in the window counts any more. */
 export function isIdle(window: RateWindow, now: Instant): boolean {
   for (const second of window.keys()) if (isCounted(second, now)) return false
   return true
 }
 
-/** Wait until `places` are free. A limit of 0 never has a free place; the result is then a whole window, as any number will do. */
+/** A limit of 0 never has a free place; the result is then a whole window, as any number will do. */
 function waitMsFor(places: number, window: RateWindow, now: Instant): number {
   let free = 0
   for (const [second, count] of [...window].sort(([a], [b]) => a - b)) {
@@ -72,7 +68,7 @@ function waitMsFor(places: number, window: RateWindow, now: Instant): number {
   return RATE_WINDOW_MS
 }
 
-/** A second more than a window ahead was counted before the clock was set back. It must not block for that long. */
+/** A second more than a window ahead was counted before the clock was set back. It must not block that long. */
 function isCounted(second: number, now: Instant): boolean {
   const left = freeAt(second) - now
   return left > 0 && left <= COUNTED_MS + RATE_WINDOW_MS

@@ -6,32 +6,29 @@ import type { BatchId, IdScope, RenderId } from '../domain/render-id.ts'
 import type { Engine } from '../domain/render-options.ts'
 import type { TemplateCode } from '../domain/tenant.ts'
 
-/** The renders of an account and environment, by what callers search them for. */
+/** The renders of an account and environment, for searches. */
 export interface RenderList {
   /**
-   * A page of renders, the newest first. Only those that are kept: none is shown after its retention, and none that was erased or was never
-   * accepted. A sync render is listed once it has ended. Throws `RenderListIncomplete`, and `Unavailable` when the list cannot be reached.
+   * Newest first. Shows only renders that are kept: none after its retention, none that was erased or never accepted. A sync render is
+   * listed once it has ended. Throws `RenderListIncomplete`, and `Unavailable` when the list cannot be reached.
    */
   page(query: RenderQuery, signal: AbortSignal): Promise<RenderPage>
-  /** How many listed renders of a batch are in each state. Throws as `page` does. */
+  /** Counts the listed renders of a batch. Throws as `page` does. */
   count(scope: IdScope, batch: BatchId, signal: AbortSignal): Promise<StatusCounts>
-  /** Takes a render out of the list. It may be unknown. */
+  /** The render may be unknown. */
   remove(scope: IdScope, id: RenderId, signal: AbortSignal): Promise<void>
 }
 
-/** A list that is only a view: it can be lost, and is made again from the manifests of the renders that have ended. */
+/** A view: it can be lost, and is rebuilt from the manifests of ended renders. */
 export interface RenderListView extends RenderList {
   /**
-   * Shows a render in a state. A later state replaces an earlier one, never the other way round, and the first outcome stays. An open render
-   * keeps the labels that it was first put with. Does nothing for a render that was removed within the last hour.
+   * Shows a render in a state. A later state replaces an earlier one, never the reverse, and the first outcome stays. An open render keeps
+   * its first labels. Does nothing for a render that was removed within the last hour.
    */
   put(scope: IdScope, render: ListedRender, signal: AbortSignal): Promise<void>
-  /**
-   * Shows an open render as canceled, with what is known of it. Does nothing for one that is not listed: `put` shows it later, once somebody
-   * knows all of it.
-   */
+  /** Shows an open render as canceled. Does nothing for one that is not listed: `put` shows it later, once somebody knows all of it. */
   cancel(scope: IdScope, end: CanceledEnd, signal: AbortSignal): Promise<void>
-  /** Tells whether nothing is missing of an ended render: it is shown with its outcome, or was removed within the last hour. */
+  /** Whether the render is shown with its outcome, or was removed within the last hour. */
   isSettled(scope: IdScope, id: RenderId, signal: AbortSignal): Promise<boolean>
 }
 
@@ -41,12 +38,10 @@ interface CanceledEnd {
   readonly expiresAt: Instant
 }
 
-/** The filters apply together. */
 export interface RenderQuery {
   readonly scope: IdScope
-  /** The page has at most so many renders. */
   readonly limit: number
-  /** Only renders with a lower id than this: where the page before ended. */
+  /** Only renders with a lower id: where the page before ended. */
   readonly below?: RenderId
   /** Only renders accepted at this time or later. */
   readonly since?: Instant
@@ -61,10 +56,10 @@ export interface RenderQuery {
 
 type StatusCounts = Readonly<Record<Status, number>>
 
-/** The page may be shorter than the limit also if there are more. */
+/** May be shorter than the limit even if there is a next page. */
 export interface RenderPage {
   readonly renders: readonly ListedRender[]
-  /** The `below` of the next page; absent = this is the last one. */
+  /** `below` for the next page; absent = this is the last one. */
   readonly next?: RenderId
 }
 
@@ -74,16 +69,16 @@ export interface ListedRender extends Shown {
   readonly engine: Engine
   readonly acceptedAt: Instant
   readonly state: ListedState
-  /** From this time on it is not listed. */
+  /** Not listed from this time on. */
   readonly expiresAt: Instant
 }
 
-/** Without messages, warnings and addresses: a list is read by the hundred, and its size has a bound. */
+/** Has no messages, warnings or addresses: a list is read by the hundred, and its size has a bound. */
 export type ListedState =
   | { readonly status: 'queued' }
   | { readonly status: 'running' }
   | { readonly status: 'succeeded'; readonly finishedAt: Instant; readonly bytes: number }
   | { readonly status: 'failed'; readonly finishedAt: Instant; readonly code: FailureCode }
 
-/** The list is being made, or made again after a loss, so that renders may be missing. Not an outage: it ends by itself. */
+/** The list is being built, or rebuilt after a loss, so renders may be missing. Not an outage: it ends by itself. */
 export class RenderListIncomplete extends Unavailable {}

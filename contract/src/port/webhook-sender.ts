@@ -1,13 +1,12 @@
 import type { Cidr } from '@platen/lib/address.ts'
 import type { AttemptResult } from '../domain/delivery.ts'
 
-/** One POST to a receiver. */
 export interface WebhookRequest {
   readonly url: string
-  /** All headers in the order they are sent, except Host, Connection, Accept-Encoding and Content-Length. */
+  /** In the order they are sent, without Host, Connection, Accept-Encoding and Content-Length. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Blocks of non-public addresses that this tenant's webhooks may call, beside those of the installation. */
+  /** Non-public addresses that this tenant's webhooks may call, beside those of the installation. */
   readonly allowCidrs: readonly Cidr[]
 }
 
@@ -15,16 +14,16 @@ export interface WebhookResponse {
   readonly result: AttemptResult
   /** Absent without an answer. */
   readonly statusCode?: number
-  /** `Retry-After` as the receiver sent it. */
+  /** As the receiver sent it. */
   readonly retryAfter?: string
   /** The beginning of the body as text. */
   readonly excerpt?: string
-  /** What went wrong, for the tenant: names its host, but no address. Absent if nothing did. */
+  /** For the tenant: names its host, but no address. Absent if nothing went wrong. */
   readonly message?: string
 }
 
 /**
- * Calls receivers. It follows no redirect, sends no cookie and decompresses nothing. Of an answer it reads an excerpt, for at most
+ * Calls receivers. Follows no redirect, sends no cookie and decompresses nothing. Reads an excerpt of an answer, for at most
  * `WEBHOOK_EXCERPT_MS_MAX`. The head of an answer decides: what happens to the connection afterwards changes nothing.
  *
  * A receiver may get one call twice, with the same bytes: if it closes a kept-alive connection just as it is used again, the call is
@@ -36,8 +35,8 @@ export interface WebhookResponse {
  */
 export interface WebhookSender extends AsyncDisposable {
   /**
-   * Sends the request and receives the head of the answer within `WEBHOOK_ATTEMPT_MS_MAX`. Rejects with the signal's reason if that aborts
-   * first; a received answer is returned all the same. Rejects for no other reason, except invalid headers.
+   * Receives the head of the answer within `WEBHOOK_ATTEMPT_MS_MAX`. Rejects with the signal's reason if that aborts first; an answer
+   * received by then is still returned. Rejects for no other reason, except invalid headers.
    */
   post(request: WebhookRequest, signal: AbortSignal): Promise<WebhookResponse>
 }

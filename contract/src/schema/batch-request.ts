@@ -1,10 +1,9 @@
-/** The wire of batches: what callers send, what they get back, and what their receivers are told. */
 import type { FromSchema } from 'json-schema-to-ts'
 import { BATCH_ITEMS_MAX } from '../domain/limit.ts'
 import { ENGINES, renderOptionsSchema } from '../domain/render-options.ts'
 import { metadataSchema, referenceSchema, templateCodeSchema, webhookUrlSchema } from './render-request.ts'
 
-/** One render of a batch. In NDJSON, one line. */
+/** One line of NDJSON. */
 export const batchItemSchema = {
   title: 'BatchItem',
   type: 'object',
@@ -45,7 +44,6 @@ const common = {
   },
 } as const
 
-/** The body of POST /batches. */
 export const batchRequestSchema = {
   title: 'BatchRequest',
   type: 'object',
@@ -63,7 +61,7 @@ export const batchRequestSchema = {
   },
 } as const
 
-/** A body without its items, which are checked one by one. In NDJSON, the first line. */
+/** Without items, which are checked one by one. In NDJSON, the first line. */
 export const batchHeadSchema = {
   type: 'object',
   additionalProperties: false,
@@ -123,7 +121,7 @@ export const batchRecordSchema = {
 } as const
 export type BatchRecord = FromSchema<typeof batchRecordSchema>
 
-/** The body of the webhook of a batch. Receivers must expect more fields. */
+/** Receivers must expect more fields. */
 export const batchWebhookBodySchema = {
   title: 'BatchWebhookBody',
   type: 'object',

@@ -1,4 +1,4 @@
-/** The body of POST /render (interface §2.1). One schema: it validates, gives the type, and is part of the OpenAPI document. */
+/** The body of POST /render (interface §2.1). One schema validates it, gives the type, and is part of the OpenAPI document. */
 import type { FromSchema } from 'json-schema-to-ts'
 import {
   METADATA_KEY_CHARS_MAX,
@@ -14,13 +14,13 @@ import { ENGINES, renderOptionsSchema } from '../domain/render-options.ts'
 export const TEMPLATE_CODE_PATTERN = '^[a-z0-9]+([_-][a-z0-9]+)*$'
 
 /**
- * A class of the characters that a label may have. It refuses control characters, line separators, and characters that change the
- * direction of text: a list that shows the label would show something else. The format refuses halves of surrogate pairs.
+ * Refuses control characters, line separators, and characters that change the direction of text, with which a list would show something
+ * else than the label. The format refuses halves of surrogate pairs.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
 const LABEL_CHARACTER = '[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]'
 
-/** A reference, in a request and in a filter. */
+/** In a request and in a filter. */
 export const referenceSchema = {
   type: 'string',
   minLength: 1,
@@ -31,7 +31,6 @@ export const referenceSchema = {
     'Your own name for what the render is of, such as an order number: text without control characters and characters that change its direction. Renders are listed by it; it need not be unique.',
 } as const
 
-/** What else a caller attaches to a render. */
 export const metadataSchema = {
   type: 'object',
   maxProperties: METADATA_KEYS_MAX,
@@ -49,7 +48,7 @@ export const metadataSchema = {
   description: `Up to ${METADATA_KEYS_MAX} texts of your own. You get them back with the status, in lists and in webhooks.`,
 } as const
 
-/** A template code, in a request and in a filter. */
+/** In a request and in a filter. */
 export const templateCodeSchema = {
   type: 'string',
   maxLength: TEMPLATE_CODE_CHARS_MAX,
@@ -57,7 +56,6 @@ export const templateCodeSchema = {
   description: 'Template code, in snake or kebab case.',
 } as const
 
-/** Where webhooks go. */
 export const webhookUrlSchema = { type: 'string', format: 'uri', maxLength: WEBHOOK_URL_CHARS_MAX } as const
 
 export const renderRequestSchema = {
@@ -69,7 +67,7 @@ export const renderRequestSchema = {
     template: templateCodeSchema,
     data: {
       type: 'object',
-      // Without it, generators of clients allow no field.
+      // Without it, client generators allow no field.
       additionalProperties: true,
       description: "The payload. It must conform to the template's variables_schema.",
     },
@@ -98,7 +96,6 @@ export const renderRequestSchema = {
 
 export type RenderRequest = FromSchema<typeof renderRequestSchema>
 
-/** The body of POST /webhooks/test. */
 export const testEventRequestSchema = {
   title: 'TestEventRequest',
   type: 'object',

@@ -1,5 +1,5 @@
 /**
- * What the API answers and what webhooks send, as JSON Schemas for the OpenAPI document and for tests. `title` is the name of a schema in
+ * Bodies of the API's answers and of webhooks, as JSON Schemas for the OpenAPI document and for tests. `title` is the name of a schema in
  * that document.
  */
 import type { FromSchema } from 'json-schema-to-ts'
@@ -13,7 +13,6 @@ import { WARNINGS, WARNINGS_MAX } from '../domain/warning.ts'
 const REASONS = [...new Set((Object.keys(HTTP_ERRORS) as HttpErrorCode[]).flatMap(reasonsOf))]
 
 const renderId = { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$', description: 'ULID.' } as const
-/** What the request said, given back. */
 const labels = {
   reference: { type: 'string', description: '`reference` of the request.' },
   metadata: { type: 'object', additionalProperties: { type: 'string' }, description: '`metadata` of the request.' },
@@ -231,7 +230,7 @@ export const deliveryListSchema = {
 } as const
 export type DeliveryList = FromSchema<typeof deliveryListSchema>
 
-/** Its events may become more. Those of a `Delivery` may not: callers may know them all. */
+/** May get more events. A `Delivery` may not: callers may know all of its events. */
 export const deliveryDetailSchema = {
   title: 'DeliveryDetail',
   type: 'object',
@@ -356,7 +355,7 @@ export const errorBodySchema = {
 } as const
 export type ErrorBody = FromSchema<typeof errorBodySchema>
 
-/** The body of a webhook, as `webhookBodyOf` makes it. Receivers must expect more fields. */
+/** As `webhookBodyOf` makes it. Receivers must expect more fields. */
 export const webhookBodySchema = {
   title: 'WebhookBody',
   type: 'object',
@@ -381,7 +380,7 @@ export const webhookBodySchema = {
 } as const
 export type WebhookBody = FromSchema<typeof webhookBodySchema>
 
-/** The body of a test event, as `testEventOf` makes it. */
+/** As `testEventOf` makes it. */
 export const testEventBodySchema = {
   title: 'TestEventBody',
   type: 'object',

@@ -1,4 +1,4 @@
-/** What GET /templates/:code answers, as a JSON Schema. */
+/** The answer of GET /templates/:code. */
 import type { FromSchema } from 'json-schema-to-ts'
 import { SAMPLE_BYTES_MAX } from '../domain/limit.ts'
 import { ENGINES, renderOptionsSchema } from '../domain/render-options.ts'

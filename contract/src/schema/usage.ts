@@ -1,4 +1,4 @@
-/** What GET /usage answers, as a JSON Schema. */
+/** The answer of GET /usage. */
 import type { FromSchema } from 'json-schema-to-ts'
 import { CHARGED_TEMPLATES_MAX } from '../domain/limit.ts'
 import { MODES } from '../domain/render.ts'

@@ -1,6 +1,6 @@
 /**
  * JSON Schema 2020-12 by ajv, for our own wire shapes. `variable/variables-schema.ts` does the same for schemas of tenants. A validator
- * changes nothing. A fault names the path but never the value: it may be a secret, and it may be 10 MiB.
+ * changes nothing. A fault names the path but never the value, which may be a secret, or 10 MiB.
  */
 
 import { type IntlName, LANGUAGE_TAG, TIME_ZONE } from '@platen/lib/intl.ts'
@@ -9,31 +9,31 @@ import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { ErrorDetail } from '../domain/error.ts'
 
-/** Entries of `error.details`: enough to correct a form, few enough that a hostile body cannot cause a long answer. */
+/** Enough to correct a form, few enough that a hostile body cannot cause a long answer. */
 const ERROR_DETAILS_MAX = 20
 
-/** The faults of a value, at most `ERROR_DETAILS_MAX`; empty when it conforms. */
+/** At most `ERROR_DETAILS_MAX` faults; none when the value conforms. */
 export type Validator = (value: unknown) => readonly ErrorDetail[]
 
 const NAME_CHARS_MAX = 64
-/** Errors that are examined to select those to report. Finding the branches of a union compares each with each. */
+/** Errors among which to choose: finding the branches of a union compares each with each. */
 const CONSIDERED_MAX = 500
 
 /**
- * Makes the validator of a schema of ours. It compiles the schema when the first value comes: that takes a new process 15 ms, and most
- * processes meet few of the shapes they know. Tests check the schema itself, by `assertSchema`.
+ * Compiles one of our schemas at the first value: that takes a new process 15 ms, and most processes meet few of the shapes they know.
+ * Tests check the schema itself, by `assertSchema`.
  */
 export function compileValidator(schema: object): Validator {
   const compiled = atFirstUse(() => compileWith(ajv, schema))
   return (value) => compiled().faultsOf(value)
 }
 
-/** Converts a value to this version, in place. Returns false if it does not conform; the value may have changed by then. */
+/** Converts a value to this version, in place. False if it does not conform; the value may have changed by then. */
 export type Converter = (value: object) => boolean
 
 /**
- * Makes the converter of a schema of ours, for values that an older or a newer version may have written. A missing field gets the
- * `default` of the schema, and a field that the schema does not name is removed. Compiles like `compileValidator`.
+ * For values that an older or newer version may have written. A missing field gets the `default` of the schema, and a field that the schema
+ * does not name is removed. Compiles like `compileValidator`.
  */
 export function compileConverter(schema: object): Converter {
   const make = (allErrors: boolean) => ajv(allErrors, { useDefaults: true, removeAdditional: 'all' })
@@ -54,10 +54,10 @@ interface Compiled {
   readonly faultsOf: Validator
 }
 
-/** Compiles with the ajv that `make` creates for each of the two passes. Does not check that the schema is one. */
+/** `make` creates the ajv of each of the two passes. Does not check that the schema is one. */
 export function compileWith(make: (allErrors: boolean) => Ajv2020, schema: object): Compiled {
-  // Two passes. The first stops at the first fault, so that a hostile body with millions of faults costs only one. The second lists all
-  // faults, and runs only for a small body.
+  // The first pass stops at the first fault, so that a hostile body with millions of faults costs only one. The second lists all faults,
+  // and runs only for a small body.
   const first = make(false).compile(schema)
   // Most validators never find a fault.
   let all: typeof first | undefined
@@ -80,7 +80,7 @@ const LISTED_NODES_MAX = 10_000
  */
 let metaSchema: Ajv2020 | undefined
 
-/** Throws an `Error` that says what is wrong, and where, if it is no schema. */
+/** Throws an `Error` that says what is wrong, and where. */
 export function assertSchema(schema: object): void {
   metaSchema ??= ajv(false)
   if (metaSchema.validateSchema(schema) === true) return
@@ -94,17 +94,17 @@ function ajv(allErrors: boolean, options: Options = {}): Ajv2020 {
   return instance
 }
 
-/** The formats that our own schemas name beside those of JSON Schema. */
+/** Used by our own schemas, beside those of JSON Schema. */
 const OWN_FORMATS: Readonly<Record<string, IntlName>> = {
   'language-tag': LANGUAGE_TAG,
   'time-zone': TIME_ZONE,
-  // A pattern could name the halves, but few regular expressions beside those of JavaScript take it.
+  // A pattern could name the halves, but few regular expressions outside of JavaScript accept it.
   'well-formed': { isValid: (text) => text.isWellFormed(), fault: 'has half of a surrogate pair' },
 }
 
 /**
- * `assertSchema` validates schemas. `verbose` gives an error the schema that it is about. The optimizer of ajv repeatedly walks all
- * generated code: it takes longer than it saves.
+ * `assertSchema` validates schemas. With `verbose` an error has its schema. The optimizer of ajv repeatedly walks all generated code, which
+ * takes longer than it saves.
  */
 export const AJV_OPTIONS = {
   strict: false,
@@ -115,7 +115,6 @@ export const AJV_OPTIONS = {
   code: { optimize: false },
 } as const
 
-/** Nodes of a JSON value, counted up to `max`. */
 function sizeUpTo(value: unknown, max: number): number {
   const rest = [value]
   let nodes = 0
@@ -129,7 +128,7 @@ function sizeUpTo(value: unknown, max: number): number {
 
 function describeErrors(errors: readonly ErrorObject[]): ErrorDetail[] {
   const details = new Map<string, ErrorDetail>()
-  // Of a name that is not allowed, ajv also reports the rule that it breaks, as if the value broke it.
+  // For a name that is not allowed, ajv also reports the rule that the name breaks, as if the value broke it.
   const considered = errors.filter(({ propertyName }) => propertyName === undefined).slice(0, CONSIDERED_MAX)
   for (const error of withoutBranches(considered)) {
     const message = isUnion(error) ? messageOfUnion(error, considered) : messageOf(error)
@@ -141,8 +140,8 @@ function describeErrors(errors: readonly ErrorObject[]): ErrorDetail[] {
 }
 
 /**
- * For a failed `anyOf` ajv reports the faults of every branch as well as its own. A fault deeper inside tells what is wrong with the
- * intended branch. Without one, the union tells what each branch accepts.
+ * For a failed `anyOf` ajv reports its own fault and those of every branch. A fault deeper inside tells what is wrong with the intended
+ * branch. Without one, the union tells what each branch accepts.
  */
 function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const isDeeper = (error: ErrorObject, union: ErrorObject) => pathOf(error).length > union.instancePath.length
@@ -164,14 +163,14 @@ function isInside(error: ErrorObject, union: ErrorObject): boolean {
 
 const BRANCHES_NAMED_MAX = 5
 
-/** A union without faults deeper inside: what its branches say about the value. */
+/** For a union without faults deeper inside: what its branches say about the value. */
 function messageOfUnion(union: ErrorObject, errors: readonly ErrorObject[]): string {
   const inside = errors.filter((error) => isInside(error, union) && !isUnion(error)).map(messageOf)
   const messages = [...new Set(inside)].slice(0, BRANCHES_NAMED_MAX)
   return messages.length === 0 ? 'matches more than one of the allowed forms' : messages.join(', or ')
 }
 
-/** JSON pointer of the fault. For a property that is missing or not allowed, or has a name that is not, it points to that property. */
+/** A JSON pointer. For a property that is missing, not allowed or badly named, it points to that property. */
 function pathOf({ instancePath, params }: ErrorObject): string {
   const { missingProperty, additionalProperty, unevaluatedProperty, propertyName } = params
   const property: unknown = missingProperty ?? additionalProperty ?? unevaluatedProperty ?? propertyName
@@ -207,20 +206,19 @@ function messageOf(error: ErrorObject): string {
     case 'pattern':
       return `does not have the required form${formOf(error.parentSchema)}`
     default:
-      // The others of ajv quote the schema ("must be string", "must be >= 0"), never the value.
+      // Other messages of ajv quote the schema ("must be string", "must be >= 0"), never the value.
       return error.message ?? 'is not valid'
   }
 }
 
 const COUNTED: Readonly<Record<string, string>> = { Length: 'character', Items: 'item', Properties: 'field' }
 
-/** What a keyword such as `maxLength` counts, and its limit. */
+/** Counts what the keyword limits, such as characters for `maxLength`. */
 function sizeOf({ keyword, params }: ErrorObject): string {
   const limit = Number(params['limit'])
   return `${limit} ${COUNTED[keyword.slice('max'.length)]}${limit === 1 ? '' : 's'}`
 }
 
-/** What a value of a format looks like. */
 const FORMATS: Readonly<Record<string, string>> = {
   'date-time': 'a time such as 2026-11-21T12:00:00Z',
   date: 'a date such as 2026-11-21',
@@ -239,7 +237,6 @@ function faultOfFormat(format: string): string {
   return OWN_FORMATS[format]?.fault ?? `must be ${FORMATS[format] ?? `of the format ${format}`}`
 }
 
-/** The known field that was probably meant. */
 function nearestField({ params, parentSchema }: ErrorObject): string {
   const name: unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
   const known: object = parentSchema?.['properties'] ?? {}
@@ -247,7 +244,7 @@ function nearestField({ params, parentSchema }: ErrorObject): string {
   return suggestion(name, Object.keys(known)) || fieldWithin(name, known)
 }
 
-/** The field of a known object that has this name. */
+/** Suggests a known object that has a field of this name. */
 function fieldWithin(name: string, known: object): string {
   const holder = Object.entries(known).find(([, schema]: [string, unknown]) => {
     if (typeof schema !== 'object' || schema === null || !('properties' in schema)) return false
@@ -259,7 +256,7 @@ function fieldWithin(name: string, known: object): string {
 
 const FORM_CHARS_MAX = 200
 
-/** The description of the schema: a pattern is a text for machines. */
+/** The description of the schema: a pattern is for machines. */
 function formOf(schema: unknown): string {
   const description = typeof schema === 'object' && schema !== null && 'description' in schema && schema.description
   return typeof description === 'string' ? `: ${description.slice(0, FORM_CHARS_MAX).replace(/\.$/, '')}` : ''

@@ -22,36 +22,34 @@ import type { BatchWebhookBody } from '../schema/batch-request.ts'
 import { dayOf, expiryObjectOf } from './expiry.ts'
 import { inlineData } from './record-text.ts'
 
-/** Prefix of batches in the service's own bucket. */
+/** In the service's own bucket. */
 export const BATCH_PREFIX = 'batch/'
 export const OPEN_BATCH_PREFIX = `${BATCH_PREFIX}open/`
 const ACCEPTED = 'accepted.json'
 const ENDED = 'ended.json'
 
-/** An accepted batch. Its fields are those that its renders have in common, but `webhookUrl` and the labels, which are its own. */
+/** Most fields are common to its renders; `webhookUrl` and the labels are of the batch itself. */
 export interface Batch extends Omit<RenderRecord, 'id' | 'mode' | 'lane' | 'data' | 'batch'> {
   readonly id: BatchId
-  /** In the order of its items. */
+  /** In the order of the items. */
   readonly renders: readonly RenderId[]
-  /** The id of its event `batch.ended`. */
+  /** Of `batch.ended`. */
   readonly eventId: string
 }
 
-/** How a batch ended. */
 export interface BatchEnd {
   readonly endedAt: Instant
   readonly succeeded: number
   readonly failed: number
 }
 
-/** What an item says of its render beside its data. */
+/** What an item has beside its data. */
 interface BatchItem extends Labels {
   readonly filename?: string
 }
 
 const LINE_END = 0x0a
 
-/** The folder of all batches of an account. */
 export function batchesFolder(account: string): string {
   return `${BATCH_PREFIX}of/${account}/`
 }
@@ -64,7 +62,7 @@ export function batchIdIn(key: string, folder: string): BatchId {
 
 type Place = Pick<Batch, 'id' | 'account'>
 
-/** Where the objects of a batch are; `serviceBucket` is the service's own bucket. */
+/** In `serviceBucket`, the service's own bucket. */
 export function batchAddresses({ id, account }: Place, serviceBucket: string) {
   const at = (key: string): ArtifactAddress => ({ bucket: serviceBucket, key })
   const folder = `${batchesFolder(account)}${id}/`
@@ -75,30 +73,30 @@ export function batchAddresses({ id, account }: Place, serviceBucket: string) {
   }
 }
 
-/** Where the items of a batch are until its renders are queued. */
+/** Until the renders are queued. */
 export function itemsAddress({ id, storage }: Pick<Batch, 'id' | 'storage'>): ArtifactAddress {
   return { bucket: storage.bucket, key: inputKey(storage.prefix, keptUnder(id)) }
 }
 
-/** The id of a batch where stores ask for that of a render: its items and its deliveries are kept and removed in the same way. */
+/** A batch id where stores ask for that of a render: items and deliveries of a batch are kept and removed in the same way. */
 export function keptUnder(id: BatchId): RenderId {
   const text: string = id
   return text as RenderId
 }
 
-/** The inverse of `keptUnder`, for an id that is known to be that of a batch. */
+/** The inverse of `keptUnder`, for the id of a batch. */
 export function batchIdOf(id: RenderId): BatchId {
   const text: string = id
   return text as BatchId
 }
 
-/** Takes the place of a batch that was refused although it may have been accepted: a batch without renders and receiver. */
+/** Takes the place of a batch that was refused although it may have been accepted. Has no renders and no receiver. */
 export function refusedBatchOf(batch: Batch): Batch {
   const { webhookUrl: _url, reference: _reference, metadata: _metadata, ...rest } = batch
   return { ...rest, options: {}, renders: [] }
 }
 
-/** The part of the expiry index that says when the objects of a batch are to be removed. It is written before them. */
+/** The part of the expiry index for the objects of a batch. Write it before them. */
 export function batchExpiryOf(batch: Batch, serviceBucket: string): { key: string; bytes: Uint8Array } {
   const { account, storage, acceptedAt } = batch
   const [id, ownFolder] = [keptUnder(batch.id), { bucket: serviceBucket, prefix: batchesFolder(account) }]
@@ -106,14 +104,13 @@ export function batchExpiryOf(batch: Batch, serviceBucket: string): { key: strin
   return expiryObjectOf(dayOf(expiryOf(batch, acceptedAt + QUEUE_AGE_MS_MAX)), places)
 }
 
-/** Encodes an accepted batch. */
 export function encodeBatch(batch: Batch): Uint8Array {
   return encodeStored(batch)
 }
 
-/** Decodes an accepted batch. Throws `NewerFormat`. Only this service writes there, so other unreadable content is a defect. */
+/** Throws `NewerFormat`. Only this service writes there, so other unreadable content is a defect. */
 export function decodeBatch(bytes: Uint8Array): Batch {
-  // Written by encodeBatch. A stored shape only ever gains fields.
+  // Written by `encodeBatch`. A stored shape only ever gains fields.
   return objectIn(bytes, 'renders') as Batch
 }
 
@@ -121,19 +118,19 @@ export function encodeBatchEnd(end: BatchEnd): Uint8Array {
   return encodeStored(end)
 }
 
-/** Decodes the end of a batch as `decodeBatch` does. */
+/** Throws as `decodeBatch` does. */
 export function decodeBatchEnd(bytes: Uint8Array): BatchEnd {
-  // Written by encodeBatchEnd.
+  // Written by `encodeBatchEnd`.
   return objectIn(bytes, 'endedAt') as BatchEnd
 }
 
-/** Encodes what is said of an open batch: its account, with which it is found. */
+/** The account leads to the batch. */
 export function encodeOpenBatch({ account }: Place): Uint8Array {
   return encodeStored({ account })
 }
 
 export function decodeOpenBatch(bytes: Uint8Array): Pick<Batch, 'account'> {
-  // Written by encodeOpenBatch.
+  // Written by `encodeOpenBatch`.
   return objectIn(bytes, 'account') as Pick<Batch, 'account'>
 }
 
@@ -143,13 +140,13 @@ function objectIn(bytes: Uint8Array, field: string): object {
   return found
 }
 
-/** A render of a batch as it is queued. `input` is stored at `record.data.stored` before that. */
+/** Store `input` at `record.data.stored` before queueing the record. */
 export interface BatchRender {
   readonly record: RenderRecord
   readonly input?: Uint8Array
 }
 
-/** The renders of a batch, one after the other: all of their records together may be large. */
+/** One after the other: all records together may be large. */
 export function* rendersOf(batch: Batch, items: Uint8Array): Generator<BatchRender> {
   let from = 0
   for (const id of batch.renders) {
@@ -163,12 +160,12 @@ export function* rendersOf(batch: Batch, items: Uint8Array): Generator<BatchRend
 /** Before the data of an item. No other member has an object. */
 const BEFORE_DATA = Buffer.from('"data":{')
 
-/** Encodes a checked item as it is stored: a line of JSON whose data come last, so that they are found without parsing them. */
+/** A line of JSON whose data come last, so that they are found without parsing them. */
 export function encodeItem({ data, ...labels }: JsonObject): Uint8Array {
   return Buffer.from(`${JSON.stringify({ ...labels, data })}\n`)
 }
 
-/** An item, and its data as JSON. The API has checked and written it. */
+/** The API has checked and written the line. */
 function splitItem(line: Uint8Array): { readonly item: BatchItem; readonly data: Uint8Array } {
   const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength)
   const at = bytes.indexOf(BEFORE_DATA)
@@ -207,10 +204,10 @@ function renderOf(
   return { record, input: batch.requestData === undefined ? data : encodeRequest(data, record) }
 }
 
-/** Renders of a batch that are queued at once: as many as a queue takes together, and few enough that other requests come in between. */
+/** As many as a queue takes together, and few enough that other requests come in between. */
 const QUEUED_AT_ONCE = 16
 
-/** Queues the renders of a batch by `enqueue`, which may have queued them before. No render is begun after one has failed. */
+/** `enqueue` may have queued the renders before. No render is begun after one has failed. */
 export async function queueBatch(
   { batch, items }: { readonly batch: Batch; readonly items: Uint8Array },
   enqueue: (render: BatchRender) => Promise<void>,
@@ -218,7 +215,7 @@ export async function queueBatch(
   await forEachConcurrently(rendersOf(batch, items), QUEUED_AT_ONCE, enqueue)
 }
 
-/** The delivery that tells of the end of a batch; undefined if the batch names no receiver. Always the same for a batch and its end. */
+/** Undefined if the batch names no receiver. Always the same for a batch and its end. */
 export function batchDelivery(
   batch: Batch,
   end: BatchEnd,

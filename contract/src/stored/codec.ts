@@ -1,6 +1,6 @@
 /**
- * Encodes our own records for logs and queues that other processes read: JSON, beside the format that it was written in. Both sides validate.
- * The writer so that no defect of ours gets in, the reader because it cannot know who wrote.
+ * Codecs of our own records in logs and queues that other processes read: JSON, with its format beside it. The writer validates so that no
+ * defect of ours gets in, the reader because it cannot know who wrote.
  */
 import assert from 'node:assert/strict'
 import type { ErrorDetail } from '../domain/error.ts'
@@ -10,16 +10,15 @@ import { compileValidator } from '../schema/validator.ts'
 export interface Codec<T> {
   /** Throws if the value does not conform, which is a defect. */
   readonly encode: (value: T) => string
-  /** Decodes a record of the given format. Accepts any text and any bytes. */
+  /** Accepts any format, text and bytes. */
   readonly decode: (format: string | undefined, bytes: Uint8Array | null) => Decoded<T>
 }
 
-/** The value, or that its format is higher than this version reads, or why it is not a record of ours: a sentence that quotes nothing. */
+/** `fault` says in a sentence why it is not a record of ours, and quotes nothing. */
 type Decoded<T> = { readonly value: T } | { readonly newer: NewerFormat } | { readonly fault: string }
 
 const VERSION_CHARS_MAX = 32
 
-/** Makes the codec of a type that the schema describes. */
 export function codecOf<T>(schema: object): Codec<T> {
   const faultsOf = compileValidator(schema)
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -39,7 +38,7 @@ export function codecOf<T>(schema: object): Codec<T> {
       const value = parse(bytes, textOf)
       if (value === undefined) return { fault: 'it is not JSON' }
       const faults = faultsOf(value)
-      // The schema has checked it; a brand names what the schema checks of a string.
+      // The schema has checked it; a brand only names that.
       return faults.length === 0 ? { value: value as T } : { fault: listed(faults) }
     },
   }

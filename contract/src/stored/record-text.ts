@@ -1,29 +1,29 @@
 /**
- * The text of a queued record. Its data may be large, and parsing them takes as long as their tenant likes. So they stay text, from the
- * thread that has checked them to the one that renders them: they are put into the text of the record, and cut out of it again. They come
- * last, where they can be found without reading them.
+ * The text of a queued record. Its data may be large, and their tenant decides how long parsing them takes. So they stay text from the
+ * thread that checked them to the one that renders them. They come last in the record, where they are put in and cut out without being
+ * parsed.
  */
 import type { JsonObject } from '@platen/lib/brand.ts'
 import type { RenderRecord } from '../domain/render.ts'
 
-/** Data up to this size are parsed with their record: they cost no more than the rest of it. */
+/** Smaller data are parsed with their record: they cost no more than the rest of it. */
 const DATA_PARSED_BYTES_MAX = 1024
 
-/** A record up to this length is parsed as a whole. */
+/** A shorter record is parsed as a whole. */
 const RECORD_PARSED_CHARS_MAX = 4 * DATA_PARSED_BYTES_MAX
 
-/** What is before the data. No other member looks like this: quotes within a text are escaped, and only `data` has objects in it. */
+/** Before the data. No other member looks like this: quotes within a text are escaped, and only `data` has objects in it. */
 const BEFORE = ',"data":{"inline":'
 const AFTER = '}}'
 
-/** The data of a record, given as the JSON text of an object. */
+/** `json` is the text of an object. */
 export function inlineData(json: Uint8Array): Extract<RenderRecord['data'], { inline: unknown } | { text: unknown }> {
   const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()
-  // By its callers it is an object.
+  // Callers pass an object.
   return json.length <= DATA_PARSED_BYTES_MAX ? { inline: JSON.parse(text) as JsonObject } : { text }
 }
 
-/** Returns the text of a record. `textOf` makes that of one without text. */
+/** `textOf` is for a record without text. */
 export function textOfRecord(
   record: RenderRecord,
   textOf: (record: RenderRecord) => string = (plain) => JSON.stringify(plain),
@@ -34,7 +34,7 @@ export function textOfRecord(
   return `${empty.slice(0, -`{}${AFTER}`.length)}${data.text}${AFTER}`
 }
 
-/** Splits the text of a record into one with empty data, and the text of its data. Undefined if that is not worth it, or not possible. */
+/** Splits off the text of the data, and leaves empty data. Undefined if that is not worth it, or not possible. */
 export function splitRecord(text: string): { readonly empty: string; readonly data: string } | undefined {
   if (text.length <= RECORD_PARSED_CHARS_MAX || !text.endsWith(`}${AFTER}`)) return undefined
   const at = text.indexOf(BEFORE)

@@ -25,7 +25,7 @@ const warned = {
   warningsOmitted: count,
 } as const
 
-/** The schema of a `RenderEvent`. Unknown fields are allowed: a newer version may have added them. */
+/** Unknown fields are allowed: a newer version may have added them. */
 export const renderEventSchema = {
   type: 'object',
   required: ['id', 'type', 'manifest'],
@@ -83,7 +83,6 @@ export const renderEventSchema = {
   },
 } as const
 
-/** Encodes and decodes events. */
 export function renderEventCodec(): Codec<RenderEvent> {
   return codecOf<RenderEvent>(renderEventSchema)
 }

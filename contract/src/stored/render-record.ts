@@ -24,7 +24,7 @@ const bucket = { type: 'string', pattern: `^${name}$` } as const
 /** Any name: `contentDisposition` can make a header of it. */
 const filename = { type: 'string', minLength: 1, maxLength: FILENAME_CHARS_MAX } as const
 
-/** The schema of a `RenderRecord`. Unknown fields are allowed: a newer version may have added them. */
+/** Unknown fields are allowed: a newer version may have added them. */
 export const renderRecordSchema = {
   type: 'object',
   required: [
@@ -115,7 +115,7 @@ export const renderRecordSchema = {
   },
 } as const
 
-/** Encodes and decodes render records. Large data are not parsed: they are text, and the engine finds out whether they are JSON. */
+/** Large data are not parsed: the engine finds out whether they are JSON. */
 export function renderRecordCodec(): Codec<RenderRecord> {
   const { encode, decode } = codecOf<RenderRecord>(renderRecordSchema)
   return {

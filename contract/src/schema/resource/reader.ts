@@ -1,4 +1,3 @@
-/** Reads the manifests of the four kinds, and of the ConfigMaps and Secrets beside them. */
 import type { JsonObject } from '@platen/lib/brand.ts'
 import { sha256 } from '@platen/lib/canonical-json.ts'
 import type { ErrorDetail } from '../../domain/error.ts'
@@ -66,7 +65,7 @@ function coreShape(kind: 'ConfigMap' | 'Secret', fields: object): object {
   }
 }
 
-/** Differs when a manifest may be read in another way: from that of a version with other schemas. */
+/** Differs between versions that may read a manifest in different ways. */
 export function resourceSchemasDigest(): string {
   return sha256(JSON.stringify(SHAPES))
 }
@@ -75,13 +74,13 @@ export type ReadResource = (
   value: JsonObject,
 ) => { readonly written: ResourceManifest } | { readonly faults: readonly ErrorDetail[] }
 
-/** Makes the reader of manifests. Each schema is compiled once. Faults have JSON pointers and never a value. */
+/** Faults have JSON pointers and never a value. Each schema is compiled once. */
 export function resourceReader(): ReadResource {
   const validators = new Map(Object.entries(SHAPES).map(([kind, shape]) => [kind, compileValidator(shape)]))
   return (value) => {
     const kind = value['kind']
     const validate = typeof kind === 'string' ? validators.get(kind) : undefined
-    // In a folder it would stay, and erase again what a tenant of the same name renders later.
+    // An Erasure in a folder would stay, and erase again what a later tenant of the same name renders.
     if (kind === 'Erasure')
       return { faults: [{ path: '/kind', message: 'is an order to a cluster, not a setting: use platen erase' }] }
     if (validate === undefined)

@@ -1,5 +1,5 @@
 /**
- * Rules between fields of a manifest, and between its old and new state. A cluster enforces the same in CEL. Here the messages tell an
+ * Rules between fields of a manifest, and between its old and new state. A cluster enforces the same in CEL; here the messages tell an
  * author what to do.
  */
 import { cidrsOf, isWithin, parseCidr } from '@platen/lib/address.ts'
@@ -13,7 +13,7 @@ import type { ApiKeySpec, ResourceManifest, TemplateSpec, TenantSpec } from '../
 import { ROTATE_ANNOTATION, ROTATE_POINTER } from '../../domain/resource-spec.ts'
 import { TEMPLATE_CODE_PATTERN } from '../render-request.ts'
 
-/** The rules that a manifest breaks. It must have passed the schema of its kind. */
+/** `written` must have passed the schema of its kind. */
 export function brokenRules(written: ResourceManifest): readonly ErrorDetail[] {
   switch (written.kind) {
     case 'Plan':
@@ -34,7 +34,7 @@ export function brokenRules(written: ResourceManifest): readonly ErrorDetail[] {
   }
 }
 
-/** The rules that the change from `before` to `after` breaks. Both have the same kind and place. */
+/** Both have the same kind and place. */
 export function brokenChanges(before: ResourceManifest, after: ResourceManifest): readonly ErrorDetail[] {
   if (before.kind === 'Tenant' && after.kind === 'Tenant') return tenantChanges(before.spec, after.spec)
   if (before.kind === 'Template' && after.kind === 'Template') return templateChanges(before.spec, after.spec)
@@ -42,7 +42,7 @@ export function brokenChanges(before: ResourceManifest, after: ResourceManifest)
   return []
 }
 
-/** An account that is added may be the one in force. `compile` knows that one, and refuses every other. */
+/** An added account may be the one in force. `compile` knows that one, and refuses every other. */
 function tenantChanges({ accountId: before }: TenantSpec, { accountId: after }: TenantSpec): readonly ErrorDetail[] {
   return before === undefined ? [] : unchanged('/spec/accountId', [before, after])
 }
@@ -93,7 +93,7 @@ function tenantRules({ webhooks }: TenantSpec): readonly ErrorDetail[] {
   )
 }
 
-/** Refuses IPv4 blocks written as IPv6. Connections are checked against IPv4 blocks, so these would allow nothing. */
+/** Refuses IPv4 blocks written as IPv6: connections are checked against IPv4 blocks, so these would allow nothing. */
 function isBlock(text: string): boolean {
   const cidr = parseCidr(text)
   return cidr !== undefined && !isWithin(cidr.start, MAPPED_IPV4)

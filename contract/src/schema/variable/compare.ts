@@ -1,11 +1,11 @@
-/** Keywords that compare whole values, in linear time and without calling methods that the data may bring along. */
+/** Keywords that compare whole values, in linear time and without calling methods that the data may contain. */
 
 import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
 import { _ } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { FAULT_STEPS, type Steps, type Weight } from './budget.ts'
 
-/** `uniqueItems` in linear time. That of ajv compares each item with each other. */
+/** ajv compares each item of `uniqueItems` with each other. */
 export function compareByText(ajv: Ajv2020, steps: Steps): void {
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword({
@@ -26,7 +26,6 @@ export function compareByText(ajv: Ajv2020, steps: Steps): void {
   })
 }
 
-/** Equal values give equal texts. */
 function canonicalText(value: Json): string {
   return JSON.stringify(value, (_name, field: unknown) =>
     typeof field === 'object' && field !== null && !Array.isArray(field)
@@ -35,7 +34,7 @@ function canonicalText(value: Json): string {
   )
 }
 
-/** `const` and `enum` that compare fields only. ajv takes a `toString` or `constructor` in the data for its own methods, and calls them. */
+/** Compares fields only. ajv takes a `toString` or `constructor` in the data for its own methods, and calls them. */
 export function compareByValue(ajv: Ajv2020, steps: Steps, weight: Weight): void {
   const comparing = (keyword: string, valuesOf: (schema: Json) => readonly Json[]) => ({
     compile(schema: Json) {
@@ -62,7 +61,7 @@ export function compareByValue(ajv: Ajv2020, steps: Steps, weight: Weight): void
 
 const COMPARING_WEIGHT = 3
 
-/** The recursion is no deeper than a schema may nest. It copies nothing, so that an entry costs no more than a step is worth. */
+/** Recurses no deeper than a schema may nest. Copies nothing, so that an entry costs no more than a step is worth. */
 function isSame(one: Json | undefined, other: Json | undefined): boolean {
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other
   if (Array.isArray(one) && Array.isArray(other))
@@ -76,7 +75,6 @@ function hasSameFields(one: JsonObject, other: JsonObject): boolean {
   return names.every((name) => Object.hasOwn(one, name) && isSame(one[name], other[name]))
 }
 
-/** Number of values nested in a value. */
 function entriesIn(value: Json): number {
   if (typeof value !== 'object' || value === null) return 1
   return Object.values(value).reduce<number>((sum, each) => sum + entriesIn(each), 1)

@@ -3,11 +3,11 @@ import { _, KeywordCxt, Name } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { FAULT_STEPS, type Steps, type Weight } from './budget.ts'
 
-/** A reference of so many characters, or so many keywords at the top level, take as long as one keyword. */
+/** So many characters of a reference, or keywords at the top level, take as long as one keyword. */
 const REFERENCE_CHARS = 200
 const TOP_KEYWORDS = 64
 
-/** Gives each resolution of a reference a weight. ajv follows a reference to its end again from each place, and parses it at each step. */
+/** ajv follows a reference to its end again from each place, and parses it at each step. */
 export function weighReferences(ajv: Ajv2020, weight: Weight, topKeywords: number): void {
   const resolver = ajv.opts.uriResolver
   ajv.opts.uriResolver = {
@@ -46,7 +46,7 @@ function byName<Value>(names: readonly string[], value: Value): Record<string, V
 
 const BRANCHING = ['anyOf', 'oneOf']
 
-/** The weight of a keyword and of each of its entries, as measured. Others weigh 1 and 0. */
+/** As measured. Other keywords weigh 1, and their entries 0. */
 const WEIGHTS: Readonly<Record<string, readonly [own: number, entry: number]>> = {
   ...byName(['properties'], [1, 2.5]),
   ...byName(['patternProperties', 'prefixItems', 'anyOf'], [1, 3]),
@@ -60,7 +60,7 @@ const WEIGHTS: Readonly<Record<string, readonly [own: number, entry: number]>> =
   ...byName(['contains', '$dynamicRef', '$recursiveRef', '$dynamicAnchor'], [5, 0]),
 }
 
-/** Keywords with lists whose code is joined in quadratic time, and the length at which an item weighs twice as much. */
+/** The code of their lists is joined in quadratic time. At this length an item weighs twice as much. */
 const JOINED = ['dependentRequired', 'dependencies']
 const JOINED_LENGTH = 50
 
@@ -107,7 +107,7 @@ function entriesOf(schema: unknown): number {
   return typeof schema === 'object' && schema !== null ? Object.keys(schema).length + 1 : 1
 }
 
-/** ajv sets the evaluated properties of earlier branches only if one of them fits, but then relies on them being set. */
+/** ajv sets the evaluated properties of earlier branches only if one of them fits, but then relies on them. */
 function assignEvaluated({ gen, it: { props } }: KeywordCxt): void {
   if (props instanceof Name) gen.if(_`${props} === undefined`, () => gen.assign(props, _`{}`))
 }

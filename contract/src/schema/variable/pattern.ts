@@ -1,26 +1,26 @@
 /**
- * Regular expressions of tenants, matched in time linear in the text. JavaScript's own engine backtracks, and `^(a+)+$` on forty letters
- * blocks the thread for hours. RE2 does not backtrack. It has no look-around and no back-references.
+ * Regular expressions of tenants, matched in linear time. JavaScript's own engine backtracks, and `^(a+)+$` on forty letters blocks the
+ * thread for hours. RE2 does not backtrack, and has no look-around and no back-references.
  *
- * A pattern is ECMAScript with the `u` flag, as in JSON Schema, so it is translated. RE2 spells code points and groups differently. Its
+ * A pattern is ECMAScript with the `u` flag, as in JSON Schema, so it is translated: RE2 spells code points and groups differently, its
  * `\s` matches less, and its `.` matches more.
  */
 import { RE2JS } from 're2js'
 import { PATTERN_SIZE_MAX } from '../../domain/limit.ts'
 
 interface Pattern {
-  /** Whether any part of the text matches. */
+  /** Matches any part of the text. */
   readonly test: (text: string) => boolean
-  /** The worst-case cost of testing a text of so many characters, in steps of about ten nanoseconds. */
+  /** Worst-case cost of testing a text of so many characters, in steps of about ten nanoseconds. */
   readonly stepsFor: (characters: number) => number
 }
 
-/** Instructions of a pattern that run on one character in the time of one step, as measured. */
+/** Instructions that run on one character in the time of one step, as measured. */
 const INSTRUCTIONS_PER_STEP = 16
 /** Instructions times characters after which RE2's cached states are dropped. They use memory, and the text influences how much. */
 const CACHED_WORK_MAX = 100_000
 
-/** Compiles a valid ECMAScript pattern. Throws an `Error` if RE2 does not support something in it, or if it is too large. */
+/** `pattern` must be valid ECMAScript. Throws an `Error` if it is too large, or has something that RE2 does not support. */
 export function compilePattern(pattern: string): Pattern {
   const regExp = parse(pattern)
   const size = regExp.programSize()
@@ -49,7 +49,7 @@ const TOKEN =
 const UNICODE_CLASS = /\\[pP]/g
 
 /**
- * The weight of compiling a valid ECMAScript pattern, in units of about 50 µs. Estimated without compiling, because RE2 expands repetitions
+ * Weight of compiling a valid ECMAScript pattern, in units of about 50 µs. Estimated without compiling, because RE2 expands repetitions
  * before it reports that there are too many.
  */
 export function weightOfPattern(pattern: string): number {
@@ -63,7 +63,7 @@ const INSTRUCTIONS_PER_WEIGHT = 32
 
 /** An upper estimate of the instructions of a pattern, usually close. */
 function writtenOut(pattern: string): number {
-  /** The sums of the enclosing groups so far. */
+  /** Sums of the enclosing groups. */
   const outer: number[] = []
   let sum = 0
   let last = 0
@@ -106,7 +106,7 @@ function parse(pattern: string): RE2JS {
   }
 }
 
-/** What `\s` matches in ECMAScript; that of RE2 is ASCII only. */
+/** `\s` of ECMAScript; that of RE2 is ASCII only. */
 const SPACE = '\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}'
 const NOT_SPACE =
   '\\x00-\\x08\\x0e-\\x1f!-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}' +
@@ -118,7 +118,7 @@ const PART =
 /** Tokens with a meaning inside a class. */
 const MEMBER = /\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\[ucpP](?:\{[^}]*\}|\w{4}|\w)?|\\.|\[/gsu
 
-/** Translates the pattern to RE2. Throws for what RE2 does not have. */
+/** Throws for what RE2 does not have. */
 function translate(pattern: string): string {
   return pattern.replace(PART, (part: string, not: string | undefined, members: string | undefined) => {
     if (members !== undefined) return spellClass(not === '^', members.replace(MEMBER, spellMember))

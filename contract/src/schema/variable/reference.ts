@@ -1,7 +1,7 @@
-/** References of a `variablesSchema` to parts of itself: `#/$defs/line`. Pure. */
+/** References of a `variablesSchema` to parts of itself: `#/$defs/line`. */
 import type { Json, JsonObject } from '@platen/lib/brand.ts'
 
-/** The part of the schema that a JSON pointer (RFC 6901) in a reference names. Undefined if there is none. */
+/** `reference` contains a JSON pointer (RFC 6901). Undefined if it points to nothing. */
 export function referencedPart(root: JsonObject, reference: string): Json | undefined {
   let target: Json | undefined = root
   for (const part of reference.split('/').slice(1)) {
@@ -12,7 +12,7 @@ export function referencedPart(root: JsonObject, reference: string): Json | unde
   return target
 }
 
-/** A part of a reference without the escapes of addresses, or as it is if they are wrong. */
+/** Returns a part as it is if its escapes are wrong. */
 export function decodedPart(part: string): string {
   try {
     return decodeURIComponent(part)

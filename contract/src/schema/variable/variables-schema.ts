@@ -1,7 +1,7 @@
 /**
- * The schemas of tenants. They and the data they validate are hostile input, so everything is limited: the size of a schema, the work of
- * ajv to compile it, the time of its patterns (`pattern.ts`) and formats, and the steps of checking one body. A handful of references that
- * branch would otherwise run forever. All of it is counted, so what fits once always fits.
+ * The schemas of tenants. They and their data are hostile input, so everything is limited: the size of a schema, the work of ajv to compile
+ * it, the time of its patterns (`pattern.ts`) and formats, and the steps of checking one body. A handful of references that branch would
+ * otherwise run forever. All of it is counted, so what fits once always fits.
  */
 
 import type { JsonObject } from '@platen/lib/brand.ts'
@@ -17,8 +17,8 @@ import { compilePattern, weightOfPattern } from './pattern.ts'
 import { decodedPart } from './reference.ts'
 
 /**
- * Compiles a `variables_schema`. Throws an `Error` that says what is wrong if it is no schema, refers to something outside or endlessly to
- * itself, is too large, or has a pattern that cannot be matched in linear time.
+ * Throws an `Error` that says what is wrong if it is no schema, refers to something outside or endlessly to itself, is too large, or has a
+ * pattern that cannot be matched in linear time.
  */
 export function compileVariablesSchema(schema: JsonObject): Validator {
   try {
@@ -30,7 +30,7 @@ export function compileVariablesSchema(schema: JsonObject): Validator {
   }
 }
 
-/** What is wrong with a `variables_schema`; undefined if nothing is. */
+/** Undefined if nothing is wrong. */
 export function variablesSchemaFault(schema: JsonObject): string | undefined {
   try {
     compileVariablesSchema(schema)
@@ -41,8 +41,8 @@ export function variablesSchemaFault(schema: JsonObject): string | undefined {
 }
 
 /**
- * The same for a schema that `compileVariablesSchema` accepted before, in this process or in another one. Without the meta-schema, whose
- * compilation takes a new thread longer than that of most schemas. All that bounds a schema of a tenant holds.
+ * For a schema that `compileVariablesSchema` accepted before, in this or another process. Skips the meta-schema, whose compilation takes a
+ * new thread longer than that of most schemas. All bounds of a tenant's schema hold.
  */
 export function compilePublishedSchema(schema: JsonObject): Validator {
   return compileBounded(schema)
@@ -72,7 +72,7 @@ function compileBounded(schema: JsonObject, assertValid?: (schema: JsonObject) =
     ]
 }
 
-/** The result of `run`, or undefined if it ran out of steps or of stack. */
+/** Undefined if `run` ran out of steps or of stack. */
 function undefinedIfEndless<Result>(run: () => Result): Result | undefined {
   try {
     return run()
@@ -82,10 +82,10 @@ function undefinedIfEndless<Result>(run: () => Result): Result | undefined {
   }
 }
 
-/** Keywords whose value appears in errors of ajv and of patterns, without its path. */
+/** Errors of ajv and of patterns quote the values of these keywords, without their paths. */
 const QUOTED = ['$ref', '$dynamicRef', '$anchor', '$dynamicAnchor', '$id', '$schema', 'pattern']
 
-/** The JSON pointer of such a keyword if `reason` quotes its value. For a pattern that is a property name, the pointer of that property. */
+/** The JSON pointer of a keyword whose value `reason` quotes. For a pattern that is a property name, the pointer of that property. */
 function pointerTo(schema: JsonObject, reason: string): string | undefined {
   const rest: { readonly value: unknown; readonly path: string }[] = [{ value: schema, path: '' }]
   const isQuoted = (text: unknown) =>
@@ -103,15 +103,15 @@ function pointerTo(schema: JsonObject, reason: string): string | undefined {
   return undefined
 }
 
-/** Keywords whose values ajv uses as keys of its own objects. */
+/** ajv uses the values of these keywords as keys of its own objects. */
 const REFERRING = ['$ref', '$dynamicRef', '$schema', '$id', '$anchor', '$dynamicAnchor']
 
-/** Whether a part of the reference is a property that every object inherits. ajv would take that property for a schema, and call it. */
+/** ajv would take a property that every object inherits for a schema, and call it. */
 function namesInherited(reference: string): boolean {
   return reference.split(/[#/]/).some((part) => decodedPart(part) in Object.prototype)
 }
 
-/** Refuses schemas that are too large, and counts the entries of `type` lists: ajv has no rule for them that could count. */
+/** Refuses schemas that are too large. Counts the entries of `type` lists, for which ajv has no rule that could count. */
 function requireSmall(schema: JsonObject): number {
   const rest: { readonly value: unknown; readonly depth: number }[] = [{ value: schema, depth: 1 }]
   let types = 0
@@ -138,7 +138,7 @@ const LIST_INLINED_MAX = 20
 interface Bounds {
   readonly steps: Steps
   readonly weight: Weight
-  /** All keywords at the top of the schema, known to JSON Schema or not. */
+  /** Known to JSON Schema or not. */
   readonly topKeywords: number
 }
 
@@ -155,11 +155,11 @@ function boundedAjv(allErrors: boolean, { steps, weight, topKeywords }: Bounds):
       toString: () => pattern,
     }
   }
-  // Only needed to write validators into files.
+  // `code` is only needed to write validators into files.
   const ajv = new Ajv2020({
     ...AJV_OPTIONS,
     allErrors,
-    // Compiles the target of a reference once, instead of at each place that names it.
+    // Compiles the target of a reference once, not at each place that names it.
     inlineRefs: false,
     // The code for a longer list would be joined in quadratic time.
     loopRequired: LIST_INLINED_MAX,
@@ -175,7 +175,7 @@ function boundedAjv(allErrors: boolean, { steps, weight, topKeywords }: Bounds):
   return ajv
 }
 
-/** Formats of texts of any length, checked in linear time. */
+/** Formats that are checked in linear time and need no limit. */
 const LONG_FORMATS = ['uri', 'uri-reference']
 
 function boundFormats(ajv: Ajv2020): void {
@@ -188,7 +188,7 @@ function boundFormats(ajv: Ajv2020): void {
   ajv.addFormat('url', (text: string) => /^(https?|ftp):\/\//i.test(text) && URL.canParse(text))
 }
 
-/** The check of a text format. Formats of numbers, and formats that accept anything, need no limit. */
+/** Formats of numbers, and formats that accept anything, need no limit. */
 function testOf(format: Ajv2020['formats'][string]): ((text: string) => boolean) | undefined {
   const isObject = typeof format === 'object' && !(format instanceof RegExp)
   const validate: unknown = isObject ? format.validate : format
