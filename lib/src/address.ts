@@ -1,14 +1,14 @@
 /**
- * Decides which internet addresses this service may connect to on behalf of a tenant. Pure.
- * An address is public when no registry of special-purpose addresses lists it (IANA, RFC 6890 and later). IPv6 must also be allocated as
- * unicast. An address that embeds another one (NAT64, 6to4, Teredo) is never public: the network decides where it leads, not the number.
+ * Decides which addresses this service may connect to on behalf of a tenant. Pure. An address is public when no registry of special-purpose
+ * addresses lists it (IANA, RFC 6890 and later). IPv6 must also be allocated as unicast. An address that embeds another one (NAT64, 6to4,
+ * Teredo) is never public: the network decides where it leads, not the number.
  */
 import { BlockList, isIP } from 'node:net'
 
-/** What an address is for. Every class but `public` leads to a private network or to nowhere. */
+/** Every class but `public` leads to a private network or to nowhere. */
 export type AddressClass =
   | 'public'
-  /** Private or reserved: called only if it is allowed. */
+  /** Private or reserved: called only if allowed. */
   | 'special'
   /** Never called: a cloud's metadata service, which hands out a machine's secrets, or IPv6 that embeds an IPv4 address. */
   | 'forbidden'
@@ -17,15 +17,13 @@ export type AddressClass =
 
 type Family = 'ipv4' | 'ipv6'
 
-/** A block of addresses. */
 export interface Cidr {
   readonly family: Family
-  /** The first address. */
   readonly start: string
   readonly prefix: number
 }
 
-/** The class of an address in its usual spelling, as resolvers and sockets give it. IPv4 is four decimal numbers, IPv6 has no zone. */
+/** Takes the usual spelling of resolvers and sockets: IPv4 is four decimal numbers, IPv6 has no zone. */
 export function addressClassOf(text: string): AddressClass {
   const family = familyOf(text)
   if (family === undefined) return 'malformed'
@@ -33,15 +31,14 @@ export function addressClassOf(text: string): AddressClass {
   return SPECIAL[family].check(text, family) ? 'special' : 'public'
 }
 
-/** Whether a connection may go to this address: it is public, or in one of the allowed blocks and not forbidden. */
+/** Whether the address is public, or is in one of the allowed blocks and not forbidden. */
 export function mayConnect(text: string, allowed: readonly Cidr[]): boolean {
   const kind = addressClassOf(text)
   return kind === 'public' || (kind === 'special' && isWithin(text, allowed))
 }
 
 /**
- * The network of one party, as a name: an IPv4 address itself, or the 64-bit prefix that an IPv6 site gets. Returns `text` if it is no
- * address.
+ * Names the network of one party: an IPv4 address itself, or the 64-bit prefix that an IPv6 site gets. Returns `text` if it is no address.
  */
 export function networkOf(text: string): string {
   const plain = text.replace(/^::ffff:(?=[\d.]+$)/i, '')
@@ -58,19 +55,19 @@ export function parseCidr(text: string): Cidr | undefined {
   return prefix > bits.length || bits.includes('1', prefix) ? undefined : { family, start, prefix }
 }
 
-/** Parses a comma-separated list of blocks. Undefined if one of them is invalid. */
+/** Comma-separated. Undefined if one block is invalid. */
 export function parseCidrs(text: string): readonly Cidr[] | undefined {
   const cidrs = text.split(',').map((part) => parseCidr(part.trim()))
   const sound = cidrs.filter((cidr) => cidr !== undefined)
   return sound.length === cidrs.length ? sound : undefined
 }
 
-/** Parses the blocks of compiled settings. An invalid one allows nothing. */
+/** For compiled settings. An invalid block allows nothing. */
 export function cidrsOf(texts: readonly string[]): readonly Cidr[] {
   return texts.flatMap((text) => parseCidr(text) ?? [])
 }
 
-/** Whether one of the blocks of its own family contains an address. */
+/** Compares with the blocks of the address's own family. */
 export function isWithin(text: string, cidrs: readonly Cidr[]): boolean {
   const family = familyOf(text)
   return family !== undefined && blockListsOf(cidrs)[family].check(text, family)
@@ -104,7 +101,7 @@ function groupsOf(address: string): readonly string[] {
   return [...head, ...Array<string>(8 - head.length - tail.length).fill('0'), ...tail]
 }
 
-/** One list for each family. A list of both would compare IPv4 addresses with the IPv6 blocks, too: `::/0` would contain them all. */
+/** One list for each family: a list of both would compare IPv4 addresses with IPv6 blocks, and `::/0` would contain them all. */
 function blockListsOf(cidrs: readonly Cidr[]): Readonly<Record<Family, BlockList>> {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const { family, start, prefix } of cidrs) lists[family].addSubnet(start, prefix, family)
@@ -134,7 +131,7 @@ const FORBIDDEN = blockListsOf(
     '2002::/16',
   ].map(requireCidr),
 )
-// The compatible form (RFC 4291) is ::/96 without the unspecified address and loopback.
+// The compatible form (RFC 4291): ::/96 without the unspecified address and loopback.
 FORBIDDEN.ipv6.addRange('::2', '::ffff:ffff', 'ipv6')
 
 const SPECIAL = blockListsOf(
@@ -160,7 +157,7 @@ const SPECIAL = blockListsOf(
     '::/3',
     '4000::/2',
     '8000::/1',
-    // In it: protocols (RFC 2928, with 5180, 4843, 7343), and documentation (RFC 3849, 9637).
+    // Inside it: protocols (RFC 2928, with 5180, 4843, 7343), and documentation (RFC 3849, 9637).
     '2001::/23',
     '2001:db8::/32',
     '3fff::/20',

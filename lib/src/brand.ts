@@ -1,6 +1,6 @@
 declare const brand: unique symbol
 
-/** A string with a name for its kind, so that passing a tenant id for a render id does not compile. */
+/** Makes passing a tenant id for a render id a compile error. */
 export type Brand<Name extends string> = string & { readonly [brand]: Name }
 
 /** Epoch milliseconds. RFC 3339 on the wire. */
@@ -12,7 +12,7 @@ export interface JsonObject {
   readonly [key: string]: Json
 }
 
-/** Whether a value of JSON is an object. `Array.isArray` alone does not narrow a readonly array. */
+/** `Array.isArray` alone does not narrow a readonly array. */
 export function isJsonObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

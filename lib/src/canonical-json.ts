@@ -1,4 +1,4 @@
-/** Computes content addresses. Equal content gives equal bytes and so an equal digest, whatever the order of its fields. */
+/** Content addresses. Equal content gives equal bytes and an equal digest, whatever the order of fields. */
 import { hash } from 'node:crypto'
 
 /**
@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  // Concatenated directly: collecting the parts in lists takes twice the time, and sample data may have half a million parts.
+  // Collecting the parts in lists takes twice the time, and sample data may have half a million parts.
   let text = ''
   if (Array.isArray(value)) {
     for (const item of value) text += `${text === '' ? '' : ','}${canonicalJson(item ?? null)}`
@@ -22,7 +22,7 @@ export function canonicalJson(value: unknown): string {
   return `{${text}}`
 }
 
-/** Lower-case hex SHA-256 of bytes, or of a text in UTF-8. */
+/** Lower-case hex. A text is hashed in UTF-8. */
 export function sha256(content: string | Uint8Array): string {
   return hash('sha256', content, 'hex')
 }

@@ -1,12 +1,12 @@
 import type { Instant } from './brand.ts'
 
-/** Time. Wall time for records, monotonic time for durations; both in milliseconds. */
+/** Wall time for records, monotonic time for durations; both in milliseconds. */
 export interface Clock {
   now(): Instant
   /** Never goes back. Its zero has no meaning. */
   monotonic(): number
-  /** Resolves after `ms`. Rejects with the signal's reason if it aborts first. */
+  /** Rejects with the signal's reason if it aborts first. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
-  /** A signal that aborts with a `TimeoutError` after `ms`, or little later. It does not keep the process alive, and may be shared. */
+  /** Aborts with a `TimeoutError` after `ms`, or little later. Does not keep the process alive, and may be shared. */
   timeout(ms: number): AbortSignal
 }

@@ -1,12 +1,12 @@
 /**
- * Time limits of one length, for things of which many are under way at once. One timer serves all of them: a timer and a signal for each
- * cost as much as sending a request. Most of them never expire.
+ * Many time limits of one length at once, served by one timer: a timer and a signal for each would cost as much as sending a request. Most
+ * of them never expire.
  */
 import type { Clock } from './clock.ts'
 
-/** Disposing it ends the limits that are left. None of them expires then. */
+/** Disposing it ends all limits; none of them expires then. */
 export interface Deadlines extends Disposable {
-  /** Begins a limit. Calls `onExpired`, which must not throw, when its time is over, never early. Disposing the limit ends it. */
+  /** Calls `onExpired`, which must not throw, when the time is over, never early. Disposing the limit ends it. */
   start(onExpired: () => void): Disposable
 }
 
@@ -16,13 +16,12 @@ interface Deadline extends Disposable {
   readonly onExpired: () => void
 }
 
-/** Makes limits of `ms` milliseconds. */
 export function openDeadlines(clock: Pick<Clock, 'monotonic' | 'sleep'>, ms: number): Deadlines {
   /** In the order of their ends, because all are equally long. */
   const pending = new Set<Deadline>()
   const closed = new AbortController()
   let isWatched = false
-  /** Ends those whose time is over, and sleeps until the next. */
+  /** Ends those that are over, and sleeps until the next. */
   const watch = () => {
     for (const one of pending) {
       const leftMs = one.endsAt - clock.monotonic()

@@ -1,22 +1,20 @@
 /**
- * A semaphore for something that all tenants share and one could hold for long, such as the threads that check templates. It limits the
+ * A semaphore for something that all tenants share and one could hold for long, such as the threads that check templates. Limits the
  * permits in all and per tenant. Waiting tenants take turns: each acquires one permit before any acquires another.
  */
 import { raceAbort } from './race.ts'
 
 export interface FairSemaphoreOptions {
-  /** Permits in all, and the most that one tenant may hold. */
   readonly permits: number
   readonly permitsPerTenant: number
 }
 
 export interface FairSemaphore {
-  /** Resolves with a permit; disposing it releases the permit. Rejects with the signal's reason. Without a signal it waits for its turn. */
+  /** Disposing a permit releases it. Rejects with the signal's reason. Without a signal it waits for its turn. */
   readonly acquire: (tenant: string, signal?: AbortSignal) => Promise<Disposable>
 }
 
 interface TenantQueue {
-  /** Permits that the tenant holds. */
   held: number
   readonly waiting: Set<() => void>
 }
@@ -69,7 +67,7 @@ export function openFairSemaphore({ permits, permitsPerTenant }: FairSemaphoreOp
         admitNext()
       }
       try {
-        // Usually it is granted at once.
+        // Usually granted at once.
         if (queue.waiting.has(resolve)) await (signal === undefined ? promise : raceAbort(promise, signal))
       } catch (reason) {
         // The permit may have been granted at this very moment.

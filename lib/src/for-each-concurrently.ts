@@ -1,6 +1,6 @@
 /**
- * Runs a step for each item, at most `atOnce` at a time, and takes the next item when a step ends. No step starts after one has failed.
- * Rejects with that error when all steps that had started have ended.
+ * Runs a step for each item, at most `atOnce` at a time. No step starts after one has failed. Rejects with that error when all started
+ * steps have ended.
  */
 export async function forEachConcurrently<Item>(
   items: Iterable<Item>,

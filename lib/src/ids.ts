@@ -1,5 +1,4 @@
-/** Randomness. */
 export interface Ids {
-  /** Random bytes from a cryptographic source. */
+  /** From a cryptographic source. */
   random(bytes: number): Uint8Array
 }

@@ -1,12 +1,11 @@
 import type { Instant } from './brand.ts'
 
-/** Describes the expected format in error messages. */
+/** For error messages. */
 export const INSTANT_FORMAT = 'an RFC 3339 time such as 2027-01-31T23:59:59Z'
 
 /**
- * Parses an RFC 3339 time, to the millisecond. Undefined if the text is not one. Not supported: what the RFC allows but JavaScript cannot
- * read (lower case, spaces, leap seconds), and fractions beyond nanoseconds, so that no text is long. `new Date(…).toISOString()` of the
- * result parses to the same time.
+ * RFC 3339, to the millisecond. Undefined for anything else, for what JavaScript cannot read (lower case, spaces, leap seconds), and for
+ * fractions beyond nanoseconds, so that no text is long. `new Date(…).toISOString()` of the result parses to the same time.
  */
 export function parseInstant(text: string): Instant | undefined {
   const [, day] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []

@@ -1,8 +1,8 @@
-/** The names of locales and time zones that requests and resources may contain: those that `Intl` of this release knows. */
+/** Names of locales and time zones in requests and resources: those that `Intl` of this release knows. */
 
 export interface IntlName {
   readonly isValid: (name: string) => boolean
-  /** What is wrong with a name that is not valid. */
+  /** Of a name that is not valid. */
   readonly fault: string
 }
 

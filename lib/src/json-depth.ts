@@ -1,4 +1,4 @@
-/** Whether arrays and objects nest deeper than `levels`. The recursion goes no deeper than that, and `levels` is small. */
+/** Recurses at most `levels` deep, which is small. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true

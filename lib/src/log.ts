@@ -1,4 +1,4 @@
-/** A log of constant messages and variable fields; pino's own shape. Errors go under `err`. */
+/** Constant messages and variable fields, in pino's shape. Errors go under `err`. */
 export interface Log {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void

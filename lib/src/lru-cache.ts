@@ -1,4 +1,3 @@
-/** Keeps recently used values in memory. */
 export interface Cache<Value> {
   /** Marks the value as used last. */
   get(key: string): Value | undefined
@@ -6,13 +5,11 @@ export interface Cache<Value> {
   set(key: string, value: Value): Value
 }
 
-/** Keeps recently used values in memory, up to a size. */
 export interface LruCache<Value> extends Cache<Value> {
-  /** The size of all values. */
+  /** Of all values. */
   readonly size: number
-  /** Returns a value and does not mark it. */
+  /** Does not mark the value as used. */
   peek(key: string): Value | undefined
-  /** Removes a value, if there is one. */
   drop(key: string): void
 }
 
@@ -21,7 +18,7 @@ interface Entry<Value> {
   readonly size: number
 }
 
-/** Opens an empty cache. `sizeOf` returns the size of a value when it is set. By default each counts as 1. */
+/** `sizeOf` is called when a value is set. By default each counts as 1. */
 export function openLruCache<Value>(sizeMax: number, sizeOf: (value: Value) => number = () => 1): LruCache<Value> {
   const kept = new Map<string, Entry<Value>>()
   let size = 0
@@ -37,7 +34,7 @@ export function openLruCache<Value>(sizeMax: number, sizeOf: (value: Value) => n
   }
   const put = (key: string, entry: Entry<Value>): Value => {
     drop(key)
-    // Insert again, so that the first key is the one used longest ago.
+    // Inserts it again, so that the first key is the one used longest ago.
     kept.set(key, entry)
     size += entry.size
     // Looks for the oldest only if needed: a map walks over the entries that were deleted before it.
@@ -58,7 +55,7 @@ export function openLruCache<Value>(sizeMax: number, sizeOf: (value: Value) => n
   }
 }
 
-/** The part of `kept` that belongs to one tenant. It never finds what other tenants put there, whatever the key. */
+/** Never finds values of other tenants, whatever the key. */
 export function tenantPart<Value>(kept: Cache<Value>, tenant: string): Cache<Value> {
   const own = (key: string) => `${tenant}/${key}`
   return { get: (key) => kept.get(own(key)), set: (key, value) => kept.set(own(key), value) }

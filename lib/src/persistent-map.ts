@@ -1,6 +1,6 @@
 /**
- * An immutable map that is changed often and a little at a time. Its entries are in shards by their names. A changed copy shares every
- * shard without changes, so making it is cheap, and differences between two maps are found without visiting the shared shards.
+ * An immutable map for frequent small changes. Its entries are in shards by their names. A changed copy shares all unchanged shards, so
+ * making it is cheap, and differences between two maps are found without visiting shared shards.
  */
 
 /** With tens of thousands of entries, a shard has a dozen or two. */
@@ -13,7 +13,7 @@ type Shard<Name extends string, Value> = ReadonlyMap<Name, Value>
 /** Results of `map`, by the shard they were made from. */
 export type MappedShards<Name extends string, Value, Made> = WeakMap<Shard<Name, Value>, Shard<Name, Made>>
 
-/** An immutable map. The order of its entries has no meaning. */
+/** The order of entries has no meaning. */
 export class PersistentMap<Name extends string, Value> implements ReadonlyMap<Name, Value> {
   readonly #shards: readonly Shard<Name, Value>[]
   readonly size: number
@@ -28,7 +28,7 @@ export class PersistentMap<Name extends string, Value> implements ReadonlyMap<Na
     return new PersistentMap<Name, Value>(Array.from({ length: SHARDS }, () => nothing)).with(entries)
   }
 
-  /** A copy with these changes. The last change of a name counts; undefined removes the entry. */
+  /** Of several changes of a name the last counts; undefined removes the entry. */
   with(changes: Iterable<readonly [Name, Value | undefined]>): PersistentMap<Name, Value> {
     const own = new Map<number, Map<Name, Value>>()
     for (const [name, value] of changes) {
@@ -41,7 +41,7 @@ export class PersistentMap<Name extends string, Value> implements ReadonlyMap<Na
     return own.size === 0 ? this : new PersistentMap(this.#shards.map((shard, at) => own.get(at) ?? shard))
   }
 
-  /** Maps each value. A shard that was mapped before gives the same result again, as long as both are in memory. */
+  /** A shard that was mapped before gives the same result, as long as both are in memory. */
   map<Made>(
     make: (value: Value, name: Name) => Made,
     made: MappedShards<Name, Value, Made>,
@@ -54,7 +54,6 @@ export class PersistentMap<Name extends string, Value> implements ReadonlyMap<Na
     return new PersistentMap(this.#shards.map((shard) => made.get(shard) ?? makeOf(shard)))
   }
 
-  /** The pairs of shards that may differ between two maps. */
   *differingShards(other: PersistentMap<Name, Value>): Generator<readonly [Shard<Name, Value>, Shard<Name, Value>]> {
     for (const [at, shard] of this.#shards.entries()) {
       const { [at]: theirs } = other.#shards

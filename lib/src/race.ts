@@ -1,6 +1,6 @@
-/** Waits for the first of several things. Leaves no listener and no unhandled rejection behind. */
+/** Waits for the first of several things, without leaving a listener or an unhandled rejection. */
 
-/** Resolves when the first of the waits does. Ends the others, so that none leaves a waiter behind. */
+/** Ends the other waits, so that none leaves a waiter behind. */
 export async function raceFirst(
   waits: readonly ((signal: AbortSignal) => Promise<void>)[],
   signal: AbortSignal,
@@ -10,22 +10,22 @@ export async function raceFirst(
   try {
     await Promise.race(waiting)
   } finally {
-    // With the default reason, a stack trace would be taken each time.
+    // The default reason would take a stack trace each time.
     over.abort('another wait was over first')
     await Promise.allSettled(waiting)
   }
 }
 
-/** A signal that follows others until it is disposed of. */
+/** Follows other signals until disposed. */
 interface FirstAborted extends Disposable {
   readonly signal: AbortSignal
-  /** Aborts the signal, unless one of the others was first. */
+  /** Does nothing if one of the others was first. */
   abort(reason: unknown): void
 }
 
 /**
- * Makes a signal that aborts with the first of `signals`. That of `AbortSignal.any` needs no disposal, but costs five times as much, and
- * leaves garbage in the old space.
+ * Aborts with the first of `signals`. `AbortSignal.any` needs no disposal, but costs five times as much and leaves garbage in the old
+ * space.
  */
 export function firstAborted(signals: readonly AbortSignal[]): FirstAborted {
   const first = new AbortController()
@@ -50,14 +50,14 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     const onAbort = () => reject(signal.reason)
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort, { once: true })
-    // If the signal was first, nobody hears of a rejection, and an unhandled one would end the process.
+    // If the signal was first, nobody handles a later rejection, which would end the process.
     const over = () => signal.removeEventListener('abort', onAbort)
     promise.then(over, over)
     promise.then(resolve, reject)
   })
 }
 
-/** Handles the rejection of a step that `signal` ends: throws the error unless the signal has aborted. */
+/** For the rejection of a step that `signal` ends. */
 export function throwUnlessAborted(signal: AbortSignal): (error: unknown) => void {
   return (error) => {
     if (!signal.aborted) throw error

@@ -5,14 +5,12 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** 43 characters of 62 have 256 bits. */
 const SECRET_CHARS = 43
 
-/** A random text of letters and digits, which headers, shells and files take without escaping. */
+/** Letters and digits, which headers, shells and files take without escaping. */
 export function randomSecret(ids: Ids): string {
   return randomText(SECRET_CHARS, ids)
 }
 
-/**
- * Base62 characters, all equally likely. The top eight of the 256 values of a byte would favour the first letters, so they are drawn again.
- */
+/** All characters are equally likely: the top eight of a byte's 256 values would favour the first letters, so they are drawn again. */
 function randomText(chars: number, ids: Ids): string {
   const fair = 256 - (256 % BASE62.length)
   let text = ''

@@ -1,6 +1,6 @@
 /**
- * Reads a body completely, up to a limit. Returns undefined if it is longer, and then reads no further. Throws what the source throws. The
- * limit also holds for a source that announces no length, or a wrong one.
+ * Undefined if the body is longer; then reads no further. Throws what the source throws. The limit also holds for a source that announces
+ * no length, or a wrong one.
  */
 export async function readBounded(source: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = []

@@ -5,22 +5,21 @@ import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 import { Unavailable } from './unavailable.ts'
 
-/** First wait after a port could not be reached. It doubles up to `RETRY_MS_MAX`, or the caller's maximum. */
+/** The first wait, which doubles up to `RETRY_MS_MAX` or the caller's maximum. */
 const RETRY_MS_MIN = 500
 const RETRY_MS_MAX = 30_000
 
-/** How to repeat a call. */
 interface RetryPolicy {
   readonly clock: Clock
   readonly log: Log
-  /** What is called, for the log: `artifact store`. */
+  /** The called service, for the log: `artifact store`. */
   readonly dependency: string
   readonly waitMsMax?: number
-  /** Also ends the repeats, with its reason. A try that is under way goes on. */
+  /** Also ends the repeats, with its reason. A running try goes on. */
   readonly repeatUntil?: AbortSignal
 }
 
-/** The methods of a port that return a promise and take a signal last. */
+/** Methods that return a promise and take a signal last. */
 type CallOf<Port> = {
   [Name in keyof Port]: Port[Name] extends (...values: infer Values) => Promise<unknown>
     ? Values extends [...unknown[], AbortSignal]
@@ -30,8 +29,8 @@ type CallOf<Port> = {
 }[keyof Port]
 
 /**
- * The same port, which repeats `calls` while they throw `Unavailable`. So these calls must be idempotent. When the signal of a call aborts,
- * the call is not repeated again and rejects with the signal's reason. All other members stay as they are.
+ * The same port, which repeats `calls` while they throw `Unavailable`. They must be idempotent. When the signal of a call aborts, the call
+ * is not repeated again and rejects with the signal's reason.
  */
 export function retrying<Port extends object>(port: Port, calls: readonly CallOf<Port>[], policy: RetryPolicy): Port {
   const repeated = new Set<PropertyKey>(calls)

@@ -1,9 +1,8 @@
-/** Runs calls one after the other. */
 import { raceAbort } from './race.ts'
 
 /**
- * Runs a call after all earlier ones, whether they succeeded or not. Settles as the call does. With a signal, rejects with its reason at
- * once; a call that has not started then never does.
+ * Runs a call after all earlier ones, whether they succeeded or not. Settles as the call does. When `signal` aborts, rejects at once with
+ * its reason; a call that has not started by then never does.
  */
 type SerialQueue = <Answer>(call: () => Promise<Answer>, signal?: AbortSignal) => Promise<Answer>
 

@@ -1,6 +1,4 @@
-/** The name that somebody probably meant. Pure. */
-
-/** Returns ` (did you mean color?)` for the end of a message if a known name is similar, else ''. */
+/** Makes ` (did you mean color?)` for the end of a message if a known name is similar, else ''. */
 export function suggestion(name: string, known: Iterable<string>): string {
   let best: string | undefined
   let distanceMin = Math.min(2, Math.floor(name.length / 3)) + 1
@@ -13,7 +11,7 @@ export function suggestion(name: string, known: Iterable<string>): string {
   return best === undefined ? '' : ` (did you mean ${best}?)`
 }
 
-/** The number of letters to change, add, remove or swap with their neighbour. Returns `bound` as soon as the distance is at least that. */
+/** Counts letters to change, add, remove or swap with their neighbour. Returns `bound` as soon as the distance is at least that. */
 function editDistance(left: string, right: string, bound: number): number {
   if (Math.abs(left.length - right.length) >= bound) return bound
   let above: readonly number[] = []

@@ -1,21 +1,21 @@
 /**
- * The trace context of the W3C Recommendation "Trace Context": which trace a piece of work belongs to, and which span of it is its parent.
- * A caller sends it in two headers, a render carries it through the queue, the outcome and the event, and a webhook has it again.
- * Everything in it comes from a caller, so what does not conform is ignored, as the recommendation demands: it never refuses a request.
+ * The W3C Recommendation "Trace Context": the trace of a piece of work, and its parent span. A caller sends it in two headers, a render
+ * carries it through the queue, the outcome and the event, and a webhook has it again. All of it comes from callers, so invalid parts are
+ * ignored, as the recommendation demands: they never refuse a request.
  */
 
 /** Both fields are header values, so a context can be spread into headers. */
 export interface TraceContext {
-  /** `00-<trace id>-<span id>-<flags>`, lower-case hex. Valid. */
+  /** Valid: `00-<trace id>-<span id>-<flags>`, lower-case hex. */
   readonly traceparent: string
-  /** What tracing systems of the caller's pass on. At most `TRACESTATE_CHARS_MAX` printable characters. */
+  /** For tracing systems of the caller. At most `TRACESTATE_CHARS_MAX` printable characters. */
   readonly tracestate?: string
 }
 
-/** Headers as Node has them: several of one name are joined by commas. */
+/** As Node has them: several of one name are joined by commas. */
 type TraceHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** The length that every system must be able to pass on. Each waiting render keeps it. */
+/** Every system must be able to pass on this many. Each waiting render keeps them. */
 export const TRACESTATE_CHARS_MAX = 512
 export const TRACESTATE_MEMBERS_MAX = 32
 
@@ -24,18 +24,17 @@ const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(
 const TRACESTATE_KEY = /^[a-z0-9][a-z0-9_*/-]{0,255}(@[a-z][a-z0-9_*/-]{0,13})?$/
 const TRACESTATE_VALUE = /^[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
 const SAMPLED = 0x01
-/** The flags that are defined: sampled and random. A sender must not set others. */
+/** Sampled and random. A sender must not set undefined flags. */
 const KNOWN_FLAGS = 0x03
 
-/** The parts of a `traceparent`. */
 interface SpanId {
   readonly traceId: string
   readonly spanId: string
-  /** Does the sender keep this trace? */
+  /** Whether the sender keeps this trace. */
   readonly isSampled: boolean
 }
 
-/** Reads the context of a request. Undefined if it has none, or an invalid one. An invalid `tracestate` is dropped by itself. */
+/** Undefined if the request has no valid context. An invalid `tracestate` is dropped by itself. */
 export function readTraceContext({ traceparent, tracestate }: TraceHeaders): TraceContext | undefined {
   if (typeof traceparent !== 'string') return undefined
   const [, version, traceId = '', spanId = '', flags = '', rest] = TRACEPARENT.exec(traceparent) ?? []
@@ -58,19 +57,17 @@ function isTracestate(text: string): boolean {
   return keys.length > 0 && keys.length <= TRACESTATE_MEMBERS_MAX && isEachOnce && !keys.includes(undefined)
 }
 
-/** The key of a valid member. */
+/** Undefined if the member is invalid. */
 function keyOf(member: string): string | undefined {
   const [key = '', value = '', ...others] = member.split('=')
   return TRACESTATE_KEY.test(key) && TRACESTATE_VALUE.test(value) && others.length === 0 ? key : undefined
 }
 
-/** The parts of a context. */
 export function spanIdOf({ traceparent }: TraceContext): SpanId {
   const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-')
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 }
 }
 
-/** Builds the context from its parts. */
 export function traceContextOf({ traceId, spanId, isSampled }: SpanId, tracestate: string | undefined): TraceContext {
   const traceparent = `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
   return tracestate === undefined || tracestate === '' ? { traceparent } : { traceparent, tracestate }
