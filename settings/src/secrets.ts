@@ -1,8 +1,8 @@
 /**
  * Secrets that the embedded service generates and must find again: API keys, webhook secrets, the ring that signs render ids, and the keys
- * that sign URLs and seal secrets. Each is one file of mode 0600 in a folder of mode 0700, and is written once. An existing file is never
- * replaced: a new key instead of a damaged one would lock out every caller and orphan every render id. The only exception is a webhook
- * secret, if a new one was requested.
+ * that sign URLs and seal secrets. Each is one file of mode 0600 in a folder of mode 0700. An existing file is never replaced: a new key
+ * instead of a damaged one would lock out every caller and orphan every render id. The only exception is a webhook secret when a new one
+ * was requested.
  */
 import assert from 'node:assert/strict'
 import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
@@ -18,12 +18,11 @@ export class FileUnfit extends Error {
   override readonly name = 'FileUnfit'
 }
 
-/** Folders of the data folder. */
+/** In the data folder. */
 const KEYS = 'keys'
 const WEBHOOK_SECRETS = 'webhook-secrets'
 
 export interface ApiKeyFile {
-  /** The data folder. */
   readonly dataDir: string
   readonly namespace: string
   readonly secretName: string
@@ -31,7 +30,7 @@ export interface ApiKeyFile {
   readonly environment: Environment
 }
 
-/** The file of the key of an ApiKey with `secretName`. A namespace has no dots, so no two share a file. */
+/** For an ApiKey with `secretName`. A namespace has no dots, so no two share a file. */
 export function apiKeyPath({ dataDir, namespace, secretName }: ApiKeyFile): string {
   return join(dataDir, KEYS, `${namespace}.${secretName}`)
 }
@@ -56,13 +55,12 @@ export async function loadOrCreateApiKey(
 }
 
 interface WebhookSecretFile {
-  /** The data folder. */
   readonly dataDir: string
   /** The name of the Tenant. */
   readonly tenant: string
 }
 
-/** The file of the webhook secret of a tenant that references none. */
+/** For a tenant that references no webhook secret. */
 export function webhookSecretPath({ dataDir, tenant }: WebhookSecretFile): string {
   return join(dataDir, WEBHOOK_SECRETS, tenant)
 }
@@ -84,12 +82,12 @@ export async function loadOrCreateWebhookSecret(
   )
 }
 
-/** The webhook secret in that file; undefined if there is none, or an invalid one. Throws `FileUnfit` that names the file. */
+/** Undefined if there is no valid secret. Throws `FileUnfit` that names the file. */
 export async function readWebhookSecret(file: WebhookSecretFile): Promise<string | undefined> {
   return soundSecret((await readText(webhookSecretPath(file))) ?? '')
 }
 
-/** Replaces the webhook secret in that file. It is on disk when it resolves. Throws `FileUnfit` that names the file. */
+/** On disk when it resolves. Throws `FileUnfit` that names the file. */
 export async function replaceWebhookSecret(file: WebhookSecretFile, secret: string): Promise<void> {
   await writePrivateFile(webhookSecretPath(file), `${secret}\n`, { isReplacing: true })
 }
@@ -101,8 +99,8 @@ function soundSecret(text: string): string | undefined {
 }
 
 /**
- * Key material of `bytes` bytes, stored as one line of base64url in `path`, and generated if there is no file. Throws `FileUnfit` that names
- * the file if it cannot be read or written or has another length.
+ * Key material of `bytes` bytes, stored as one line of base64url in `path`, and generated if there is no file. Throws `FileUnfit` that
+ * names the file if it cannot be read or written or has another length.
  */
 export async function loadOrCreateKeyFile(path: string, bytes: number, ids: Ids): Promise<Uint8Array> {
   const { text } = await loadOrCreate(path, () => `${Buffer.from(ids.random(bytes)).toString('base64url')}\n`)
@@ -121,7 +119,7 @@ async function loadOrCreate(path: string, make: () => string): Promise<{ text: s
   return { text, isNew }
 }
 
-/** The text of a file, or undefined if there is none. */
+/** Undefined if there is no file. */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
@@ -132,8 +130,8 @@ export async function readText(path: string): Promise<string | undefined> {
 }
 
 /**
- * Writes a file that only its owner can read, entirely or not at all. It is on disk when it resolves. Without `isReplacing`, an existing
- * file stays as it is and the result is false.
+ * Writes a file that only its owner can read, entirely or not at all. On disk when it resolves. Without `isReplacing`, an existing file
+ * stays as it is and the result is false.
  */
 export async function writePrivateFile(
   path: string,
@@ -158,7 +156,6 @@ export async function writePrivateFile(
   }
 }
 
-/** Temporary names of `writePrivateFile`. */
 const TEMPORARY = /^\..+\.\d+$/
 
 /**

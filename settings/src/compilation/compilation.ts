@@ -1,7 +1,6 @@
 /**
  * Keeps the results of all resources current, one change at a time, for a cluster and for a folder. A change recompiles only the few
- * resources that it affects, out of thousands of tenants. The results are the same as if everything were compiled again. Pure apart from
- * its memory.
+ * resources that it affects, out of thousands of tenants. The results are as if everything were compiled again. Pure apart from its memory.
  */
 
 import type {
@@ -24,18 +23,17 @@ import { type CompilationOptions, type CompilationState, openCompilationState } 
 
 export interface ResourceChange {
   readonly uid: Uid
-  /** The current resource. Absent when it is gone, or is treated as gone. */
+  /** Absent when the resource is gone, or treated as gone. */
   readonly resource?: Resource
 }
 
 interface Update {
   /** Resources whose settings or conditions changed, including removed ones. */
   readonly changed: ReadonlySet<Uid>
-  /** The subset whose settings changed. The processes that enforce settings must learn of these. */
+  /** Only those whose settings changed. The processes that enforce settings must learn of them. */
   readonly settingsChanged: ReadonlySet<Uid>
 }
 
-/** By kind. */
 interface Results {
   readonly plans: CompileResults<PlanResource, Limits>
   readonly tenants: CompileResults<TenantResource, Tenant>
@@ -51,24 +49,24 @@ export type AnyCompileResult =
 
 export interface Compilation extends Pick<Relations, 'tenantsOf' | 'dependentsOf'> {
   /**
-   * Applies changes. Compiles everything they affect, and everything due by `now`. When the facts of a resource changed, pass the
-   * resource as a change.
+   * Compiles everything that the changes affect, and everything due by `now`. When the facts of a resource changed, pass the resource as a
+   * change.
    */
   readonly update: (changes: readonly ResourceChange[], now: Instant) => Update
-  /** The settings in force. If nothing of a kind changed, its map is the same object as before. So is each unchanged setting. */
+  /** Unchanged maps and settings are the same objects as before. */
   readonly settings: () => CompiledSettings
   /** The maps change with each update. */
   readonly results: Results
   readonly resultOf: (uid: Uid) => AnyCompileResult | undefined
-  /** The settings of a tenant in force. Before the first update, those that were in force before the start. */
+  /** Before the first update, the settings from before the start. */
   readonly tenantInForce: (uid: Uid) => Tenant | undefined
-  /** Tells whether the tenant that a template names accepts the template, according to the last compile. */
+  /** Whether the tenant that a template names accepts it, as of the last compile. */
   readonly accepts: (resource: TemplateResource) => boolean
-  /** When the next overlap ends, which changes a setting without a change of a resource. Undefined when no overlap runs. */
+  /** The end of the next overlap, which changes a setting without a change of a resource. Undefined when no overlap runs. */
   readonly nextDueAt: () => Instant | undefined
 }
 
-/** Opens an empty compilation. The first update must contain all resources. */
+/** The first update must contain all resources. */
 export function openCompilation(options: CompilationOptions): Compilation {
   const state = openCompilationState(options)
   const { relations, plans, tenants, templates, apiKeys, dueAt } = state
@@ -100,7 +98,7 @@ export function openCompilation(options: CompilationOptions): Compilation {
   }
 }
 
-/** Everything whose result may change. */
+/** Resources whose result may change. */
 interface Affected {
   readonly uids: Set<Uid>
   /** Names of affected plans and tenants. A plan affects its tenants; a tenant affects its templates and keys. */
@@ -114,14 +112,14 @@ function compileChanges(state: CompilationState, changes: readonly ResourceChang
   const { relations, plans, tenants, templates, apiKeys } = state
   const uids = new Set(changes.map(({ uid }) => uid))
   for (const [uid, due] of state.dueAt) if (due <= now) uids.add(uid)
-  // Resources that conflicted with a changed resource may no longer conflict.
+  // Resources that conflicted with a changed one may no longer conflict.
   for (const kind of [tenants, templates, apiKeys]) for (const uid of kind.withConflicting(uids)) uids.add(uid)
   const affected: Affected = { uids, plans: new Set(), tenants: new Set(), owners: new Set() }
   /** Plans that may have come into use or out of use. */
   const counted = new Set<string>()
   for (const { uid, resource } of changes) {
     const before = relations.resourceOf(uid)
-    // Of the same resource only facts may have changed. They concern others through its names and settings, which are compared below.
+    // If the resource is the same, only facts changed. They concern others through its names and settings, which are compared below.
     for (const each of before === resource ? [] : [before, resource]) {
       if (each?.kind === 'Plan') affected.plans.add(each.metadata.name)
       if (each?.kind === 'Tenant') affected.tenants.add(each.metadata.name)
@@ -184,7 +182,7 @@ function recompileDependents(state: CompilationState, { uids, tenants: names, ow
 
 const LIMITED = ['Template', 'ApiKey'] as const
 
-/** Decides which templates and keys of a tenant are within its limits. Returns those whose answer changed. */
+/** Returns the templates and keys of a tenant that are newly within its limits, or no longer. */
 function updateAllowed(state: CompilationState, name: string): readonly Uid[] {
   const { relations, allowed } = state
   const tenant = tenantsByName(state).get(name)
@@ -205,7 +203,7 @@ function isAllowed(
   return allowed.get(`${kind} ${spec.tenantRef.name}`)?.has(metadata.uid) === true
 }
 
-/** Tells whether a template is within the limit of its tenant, or will be when it is compiled for the first time. */
+/** Whether a template is within the limit of its tenant, or will be when it is first compiled. */
 function mayBeInForce(state: CompilationState, resource: TemplateResource): boolean {
   const { relations, allowed } = state
   if (relations.resourceOf(resource.metadata.uid) !== undefined) return isAllowed(state, resource)
@@ -227,7 +225,7 @@ function resourcesOf({ relations }: CompilationState, uids: ReadonlySet<Uid>): r
 
 function setDueAt({ tenants, apiKeys, dueAt }: CompilationState, uid: Uid): void {
   const secrets = tenants.results.get(uid)?.settings?.webhookSecrets ?? []
-  // The first setting is the current key. Its expiry needs no new compile.
+  // The first setting is the current key, whose expiry needs no new compile.
   const [, ...replaced] = apiKeys.results.get(uid)?.settings ?? []
   const ends = [...secrets.flatMap(({ until }) => until ?? []), ...replaced.flatMap(({ expiresAt }) => expiresAt ?? [])]
   if (ends.length === 0) dueAt.delete(uid)

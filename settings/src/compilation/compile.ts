@@ -1,7 +1,6 @@
 /**
- * Compiles resources to settings and conditions: from what people declare to what API and renderers enforce. No content of a resource makes
- * it throw: a fault is reported in the conditions of its resource, affects no other resource, and leaves the last good settings of that
- * resource in force.
+ * Compiles resources, as people declare them, to the settings that API and renderers enforce, and to conditions. No content of a resource
+ * makes it throw: a fault is reported in the conditions of its resource, affects no other, and leaves its last good settings in force.
  */
 
 import type {
@@ -19,15 +18,14 @@ import { type Compilation, openCompilation } from './compilation.ts'
 import type { CompilationOptions, Facts, InForceBefore } from './state.ts'
 
 export interface CompileInput extends Facts, Omit<CompilationOptions, 'facts' | 'previous'> {
-  /** All resources, each kind and place once, in any order. */
+  /** Each kind and place once, in any order. */
   readonly resources: readonly Resource[]
   readonly now: Instant
-  /** The result of the last call, or what a restart left of it; absent for the very first. */
+  /** The result of the last call, or what a restart left of it; absent at the very first. */
   readonly previous?: InForceBefore
 }
 
 export interface Compiled {
-  /** The settings in force. */
   readonly snapshot: DirectorySettings
   readonly plans: CompileResults<PlanResource, Limits>
   readonly tenants: CompileResults<TenantResource, Tenant>
@@ -35,7 +33,6 @@ export interface Compiled {
   readonly apiKeys: CompileResults<ApiKeyResource, readonly ApiKey[]>
 }
 
-/** Compiles all resources at once. */
 export function compile({ resources, now, previous = NO_PREVIOUS, ...given }: CompileInput): Compiled {
   const { defaults, serviceBucket, ...facts } = given
   const compilation = openCompilation({ defaults, serviceBucket, facts, previous })
@@ -46,12 +43,11 @@ export function compile({ resources, now, previous = NO_PREVIOUS, ...given }: Co
   return compiledBy(compilation)
 }
 
-/** What a compilation of all resources has come to. */
 export function compiledBy({ results, settings }: Compilation): Compiled {
   return { ...results, snapshot: settings() }
 }
 
-/** The results of all resources: plans first, then tenants, templates and keys. */
+/** Plans first, then tenants, templates and keys. */
 export function resultsOf({
   plans,
   tenants,
@@ -61,7 +57,7 @@ export function resultsOf({
   return [...plans.values(), ...tenants.values(), ...templates.values(), ...apiKeys.values()]
 }
 
-/** The previous state at the very first. */
+/** For the very first compile. */
 export const NO_PREVIOUS: InForceBefore = {
   plans: new Map(),
   tenants: new Map(),

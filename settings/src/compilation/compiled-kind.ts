@@ -1,4 +1,4 @@
-/** The compile results of the resources of one kind, by uid, and which of them changed. */
+/** Compile results of one kind, by uid, with their changes. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Condition, Resource, Uid } from '@platen/contract/domain/resource.ts'
 import { openLruCache } from '@platen/lib/lru-cache.ts'
@@ -8,15 +8,15 @@ import { type AncestorsOf, type ConflictIndex, openConflictIndex } from './confl
 
 export interface CompiledKind<Kind extends Resource, Settings> {
   readonly results: CompileResults<Kind, Settings>
-  /** The settings in force, in the form that compiling takes. Before the first compile, the previous settings. */
+  /** In the form that compiling takes. Before the first compile, the previous settings. */
   readonly inForce: Pick<InForce<Settings>, 'get'>
   readonly withConflicting: ConflictIndex['withConflicting']
-  /** Stores new results. Keeps the old settings object if the new one is equal. */
+  /** Keeps the old settings object if the new one is equal. */
   readonly setResults: (outcomes: readonly CompileResult<Kind, Settings>[]) => void
   readonly remove: (uid: Uid) => void
   /** Indexes the exclusive names that a resource asks for, and those it has in force. */
   readonly indexNames: (resource: Kind) => void
-  /** What changed since the last `clearChanges`. */
+  /** Since the last `clearChanges`. */
   readonly changes: KindChanges<Settings>
   readonly clearChanges: () => void
 }
@@ -29,23 +29,21 @@ interface KindChanges<Settings> {
 
 interface CompiledKindOptions<Kind extends Resource, Settings> {
   readonly previous: InForce<Settings>
-  /** Returns the exclusive names that a resource asks for and those it holds. */
+  /** Those that a resource asks for and those it holds. */
   readonly exclusiveNamesOf: (asked: Kind, held: Settings | undefined) => readonly string[]
-  /** Returns the names that contain a name. Without it, no name contains another. */
   readonly ancestorsOf?: AncestorsOf
 }
 
-/** Lists of conditions kept once. Thousands of resources have equal lists. */
+/** Equal lists are kept once: thousands of resources have them. */
 const SHARED_CONDITIONS_MAX = 1000
 
-/** Opens an empty kind. */
 export function openCompiledKind<Kind extends Resource, Settings>({
   previous,
   exclusiveNamesOf,
   ancestorsOf = () => [],
 }: CompiledKindOptions<Kind, Settings>): CompiledKind<Kind, Settings> {
   const results = new Map<Uid, CompileResult<Kind, Settings>>()
-  /** The previous settings of resources that were not compiled yet. */
+  /** Previous settings of resources that are not yet compiled. */
   const left = new Map(previous)
   const index = openConflictIndex(ancestorsOf)
   const interned = openLruCache<readonly Condition[]>(SHARED_CONDITIONS_MAX)

@@ -1,9 +1,9 @@
-/** The settings in force, as a series of snapshots. Each snapshot shares the unchanged parts with the one before. */
+/** Snapshots of the settings in force. Each shares the unchanged parts with the one before. */
 
 import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/domain/tenant.ts'
 import { PersistentMap } from '@platen/lib/persistent-map.ts'
 
-/** The settings before and after. Undefined when there were, or are, none. */
+/** Undefined when there were, or are, none. */
 export interface Replacement<Settings> {
   readonly before: Settings | undefined
   readonly after: Settings | undefined
@@ -15,7 +15,7 @@ interface Replacements {
   readonly templates: readonly Replacement<Template>[]
 }
 
-/** The same maps as in a `DirectorySnapshot`. */
+/** The maps of a `DirectorySnapshot`. */
 export interface CompiledSettings {
   readonly tenants: PersistentMap<TenantId, Tenant>
   readonly keys: PersistentMap<KeyHash, ApiKey>
@@ -28,7 +28,7 @@ export const NO_SETTINGS: CompiledSettings = {
   templates: PersistentMap.of(),
 }
 
-/** Returns the content after the replacements. In one call, one resource may take a name that another gives up. */
+/** In one call, one resource may take a name that another gives up. */
 export function applyReplacements(
   content: CompiledSettings,
   { tenants, keys, templates }: Replacements,
@@ -51,7 +51,6 @@ function changesBy<Name, Settings>(
   return [...gone, ...come]
 }
 
-/** Splits the replacement of a resource into one replacement per key. */
 function keyReplacementsOf({
   before = [],
   after = [],

@@ -1,11 +1,10 @@
 /**
- * An index of the exclusive names that resources want. Out of thousands of resources it finds the few that decide whether one resource
- * gets its name: those that conflict with it, those that conflict with these, and so on.
+ * An index of the exclusive names that resources want. Out of thousands, it finds the few that decide whether one resource gets its name:
+ * those that conflict with it, those that conflict with these, and so on.
  */
 import type { Uid } from '@platen/contract/domain/resource.ts'
 
 export interface ConflictIndex {
-  /** Replaces the exclusive names that a resource wants. */
   readonly set: (uid: Uid, names: readonly string[]) => void
   /** Adds all resources that conflict with these, directly or through others. */
   readonly withConflicting: (uids: Iterable<Uid>) => ReadonlySet<Uid>
@@ -14,7 +13,6 @@ export interface ConflictIndex {
 /** Returns the names that contain a name. */
 export type AncestorsOf = (name: string) => readonly string[]
 
-/** Opens an empty index. */
 export function openConflictIndex(ancestorsOf: AncestorsOf): ConflictIndex {
   const namesOf = openMultimap<Uid, string>()
   const byName = openMultimap<string, Uid>()
@@ -53,8 +51,8 @@ interface Multimap<Key, Value extends string> {
 }
 
 /**
- * Opens a map from one key to many values. Most keys have one value, so a single value is stored without a set: with tens of thousands of
- * keys, the sets would take most of the memory.
+ * A map from one key to many values. Most keys have one value, which is stored without a set: with tens of thousands of keys, sets would
+ * take most of the memory.
  */
 export function openMultimap<Key, Value extends string>(): Multimap<Key, Value> {
   const held = new Map<Key, Value | Set<Value>>()

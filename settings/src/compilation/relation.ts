@@ -1,24 +1,20 @@
-/** All resources, and which resource names which. */
+/** All resources, and which of them name each other. */
 import type { ApiKeyResource, Resource, TemplateResource, Uid } from '@platen/contract/domain/resource.ts'
 import { byAge } from '../compile/compile-result.ts'
 import { openMultimap } from './conflict-index.ts'
 
 export interface Relations {
   readonly resourceOf: (uid: Uid) => Resource | undefined
-  /** Replaces a resource. Undefined removes it. */
+  /** Undefined removes the resource. */
   readonly set: (uid: Uid, resource: Resource | undefined) => void
   readonly byName: (kind: 'Plan' | 'Tenant', name: string) => Resource | undefined
-  /** The tenants that name a plan. */
   readonly tenantsOf: (plan: string) => ReadonlySet<Uid>
-  /** The templates and keys that name a tenant. */
   readonly dependentsOf: (tenant: string) => ReadonlySet<Uid>
-  /** The templates or keys that name a tenant, the oldest first. */
   readonly oldestFirst: (kind: Dependent['kind'], tenant: string) => readonly Dependent[]
 }
 
 type Dependent = ApiKeyResource | TemplateResource
 
-/** Opens without resources. */
 export function openRelations(): Relations {
   const resources = new Map<Uid, Resource>()
   /** Plans and tenants, the kinds that others name. */
@@ -68,7 +64,7 @@ export function openRelations(): Relations {
   }
 }
 
-/** Returns where a resource goes in this list, the oldest first: the number of older ones. */
+/** The number of older resources in a list that is sorted by age. */
 function insertionIndex(sorted: readonly Resource[], resource: Resource): number {
   let [from, to] = [0, sorted.length]
   while (from < to) {
@@ -80,7 +76,7 @@ function insertionIndex(sorted: readonly Resource[], resource: Resource): number
   return from
 }
 
-/** The name under which others find a resource. Undefined for the kinds that nobody names. */
+/** Undefined for kinds that nobody names. */
 function nameOf({ kind, metadata }: Resource): string | undefined {
   return kind === 'Plan' || kind === 'Tenant' ? `${kind} ${metadata.name}` : undefined
 }

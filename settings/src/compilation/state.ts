@@ -1,4 +1,4 @@
-/** The memory of a compilation: the resources and their compile results. */
+/** The memory of a compilation. */
 
 import type {
   ApiKeyResource,
@@ -18,25 +18,24 @@ import { type FoundSecrets, folderOf, foldersAbove, type Reseal, storageOf } fro
 import { type CompiledKind, openCompiledKind } from './compiled-kind.ts'
 import { openRelations, type Relations } from './relation.ts'
 
-/** Facts besides the resources. The maps may change. The caller then reports the resources concerned as changes. */
+/** Facts besides the resources. The maps may change; the caller then reports the resources concerned as changes. */
 export interface Facts {
   readonly configMaps: ConfigMaps
-  /** Sources that were read before; absent: none. */
+  /** Sources that were read before. */
   readonly prepared?: ReadonlyMap<Uid, PreparedSource>
   readonly foundKeys: FoundKeys
   /** A tenant that is missing here keeps its secrets. */
   readonly webhookSecrets: FoundSecrets
-  /** Absent: none. */
   readonly accountRefusals?: AccountRefusals
-  /** Absent: everything is sealed with one key. */
+  /** Absent = everything is sealed with one key. */
   readonly reseal?: Reseal
-  /** Whether every process that signs webhooks can open what is sealed with the present key. Absent: it can. */
+  /** Whether every process that signs webhooks can open what is sealed with the present key. Absent = it can. */
   readonly areSecretsReadable?: () => boolean
   /** The answers to `checkRequestsOf` these templates. */
   readonly checks: CheckFaults
 }
 
-/** The settings in force before the first update. */
+/** Before the first update. */
 export interface InForceBefore {
   readonly plans: InForce<Limits>
   readonly tenants: InForce<Tenant>
@@ -46,9 +45,9 @@ export interface InForceBefore {
 
 export interface CompilationOptions {
   readonly facts: Facts
-  /** Limits that apply where a plan does not set them. */
+  /** Apply where a plan does not set them. */
   readonly defaults: Limits
-  /** Bucket for PDFs of tenants that name no bucket. */
+  /** For PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
   readonly previous: InForceBefore
 }
@@ -59,13 +58,12 @@ export interface CompilationState extends Omit<CompilationOptions, 'previous'> {
   readonly tenants: CompiledKind<TenantResource, Tenant>
   readonly templates: CompiledKind<TemplateResource, Template>
   readonly apiKeys: CompiledKind<ApiKeyResource, readonly ApiKey[]>
-  /** The templates and ApiKeys within the limits of their tenant, by kind and name of the tenant. */
+  /** Templates and ApiKeys within the limits of their tenant, by kind and tenant name. */
   readonly allowed: Map<string, ReadonlySet<Uid>>
   /** When the settings of a resource change without a change of the resource. */
   readonly dueAt: Map<Uid, Instant>
 }
 
-/** Opens an empty state. */
 export function openCompilationState({ previous, ...options }: CompilationOptions): CompilationState {
   const { facts, serviceBucket } = options
   return {

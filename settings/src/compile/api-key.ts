@@ -1,5 +1,3 @@
-/** Compiles ApiKeys to the keys that are accepted. */
-
 import { apiKeySpecDefaults } from '@platen/contract/domain/crd/api-key.ts'
 import type { ApiKeyResource, TemplateResource, Uid } from '@platen/contract/domain/resource.ts'
 import { ENVIRONMENT_VALUES } from '@platen/contract/domain/resource-value.ts'
@@ -15,7 +13,7 @@ import {
   type TenantsByName,
 } from './tenant.ts'
 
-/** The current key first, then the key it replaced, as long as its overlap lasts. */
+/** The current key first, then the replaced one while its overlap lasts. */
 export type ApiKeyResult = CompileResult<ApiKeyResource, readonly ApiKey[]>
 
 /** The result of looking for the key behind `secretName`. */
@@ -24,9 +22,9 @@ export type FoundKey =
   | {
       /** Why there is no key, and what to do. */
       readonly fault: string
-      /** Absent: its Secret is missing, or does not contain it. */
+      /** Absent = its Secret is missing, or does not contain it. */
       readonly reason?: SecretRefusalReason
-      /** The keys that stay in force meanwhile, if they are known from elsewhere; absent: the published ones. */
+      /** Keys that stay in force meanwhile, if known from elsewhere; absent = the published ones. */
       readonly kept?: KeysInForce
     }
 
@@ -35,10 +33,9 @@ export interface KeysInForce {
   readonly replaced?: ReplacedKey
 }
 
-/** The key before the last rotation. */
 interface ReplacedKey {
   readonly hash: KeyHash
-  /** When its overlap ends. */
+  /** End of the overlap. */
   readonly until: Instant
 }
 
@@ -57,8 +54,8 @@ interface ApiKeyInput {
 }
 
 /**
- * The ApiKeys or templates within the limit of their tenant: the oldest from its namespaces, as many as it may have, whether or not they
- * compile. So creating more never displaces a working one.
+ * The ApiKeys or templates within the limit of their tenant: the oldest from its namespaces, whether or not they compile. So creating more
+ * never displaces a working one.
  */
 export function withinLimit(
   tenant: TenantResult,
@@ -109,7 +106,7 @@ function tooManyKeys(tenant: Tenant): Finding {
 }
 
 interface ResolvedKey {
-  /** The keys of this ApiKey; absent if nothing was ever known of its Secret. */
+  /** Absent if nothing was ever known of its Secret. */
   readonly hash?: KeyHash
   readonly replaced?: ReplacedKey
   /** Whether the key is known only from the published settings. */
@@ -135,7 +132,6 @@ function resolveKey({ metadata, spec }: ApiKeyResource, { foundKeys, previous, n
   }
 }
 
-/** The known hashes of an ApiKey's keys. */
 export function requestedHashes({ metadata, spec }: ApiKeyResource, foundKeys: FoundKeys): readonly KeyHash[] {
   if (spec.sha256 !== undefined) return [declaredHash(spec.sha256)]
   const found = foundKeys.get(metadata.uid)
@@ -164,7 +160,7 @@ function requireUniqueHash(
   owners: Map<KeyHash, ApiKeyResource>,
 ): Finding {
   const owner = hash === undefined ? undefined : owners.get(hash)
-  // The owner is not named: it may belong to another tenant.
+  // The owner may belong to another tenant, so it is not named.
   if (owner !== undefined)
     return fails(
       'Accepted',
@@ -177,7 +173,6 @@ function requireUniqueHash(
 
 const ACCEPTED = holds('Accepted', 'Accepted')
 
-/** A replaced key expires with its overlap or with the ApiKey, whichever is first. */
 function overlapEnd({ expiresAt = Number.POSITIVE_INFINITY }: ApiKey, { until }: ReplacedKey): Instant {
   return Math.min(until, expiresAt)
 }

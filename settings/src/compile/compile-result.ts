@@ -1,9 +1,8 @@
-/** The result of compiling one resource. */
 import type { Condition, Resource, Uid } from '@platen/contract/domain/resource.ts'
 
 export interface CompileResult<Kind extends Resource, Settings> {
   readonly resource: Kind
-  /** The settings in force: of this generation if it is good, else the last good ones. Absent if there are none. */
+  /** Of this generation if it is good, else the last good ones. Absent if there are none. */
   readonly settings?: Settings
   readonly conditions: readonly Condition[]
 }
@@ -13,9 +12,7 @@ export type CompileResults<Kind extends Resource, Settings> = ReadonlyMap<Uid, C
 /** The settings in force before. Compiling needs nothing else of the past. */
 export type InForce<Settings> = ReadonlyMap<Uid, { readonly settings?: Settings }>
 
-/**
- * Compares by age, oldest first. Resources of the same age are ordered by name, so that the result never depends on the order of reading.
- */
+/** Oldest first. Resources of the same age are ordered by name, so that the result never depends on the order of reading. */
 export function byAge(one: Resource, other: Resource): number {
   return one.metadata.createdAt - other.metadata.createdAt || (qualifiedName(one) < qualifiedName(other) ? -1 : 1)
 }

@@ -1,4 +1,3 @@
-/** Conditions of a resource, and short functions to make them. */
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/domain/limit.ts'
 import type { Condition, ConditionReason, ConditionType, Resource } from '@platen/contract/domain/resource.ts'
 
@@ -19,8 +18,8 @@ export function fails(type: ConditionType, reason: ConditionReason, message: str
 }
 
 /**
- * The conditions of a resource: its findings, and `Ready`, which is the first of `needed` that fails, or true. Findings that do not affect
- * readiness (whether a tenant is suspended, or a plan in use) are only reported.
+ * `Ready` has the first of `needed` that fails, or is true. Informational findings (whether a tenant is suspended, or a plan in use) do not
+ * affect it.
  */
 export function conditionsOf(
   resource: Resource,
@@ -32,7 +31,6 @@ export function conditionsOf(
   return findings.map((finding) => toCondition(finding, resource))
 }
 
-/** Makes the condition of a finding for the generation of a resource. */
 export function toCondition({ type, isTrue, reason, message }: Finding, { metadata }: Resource): Condition {
   return {
     type,
@@ -44,8 +42,8 @@ export function toCondition({ type, isTrue, reason, message }: Finding, { metada
 }
 
 /**
- * The name of a resource for people: `Template team-acme/invoice`. Joined, because the operator's maps keep it: V8 makes one string of it
- * then, and keeps the pieces of a template literal.
+ * For people: `Template team-acme/invoice`. Joined, because the operator's maps keep it: V8 then makes one string of it, but keeps the
+ * pieces of a template literal.
  */
 export function labelOf({ kind, metadata }: Resource): string {
   const { name } = metadata

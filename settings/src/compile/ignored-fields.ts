@@ -12,7 +12,6 @@ interface IgnoredField {
   readonly message: string
 }
 
-/** The fields of a resource that request what the service does not do. */
 export function ignoredFieldsOf(resource: Resource): readonly IgnoredField[] {
   switch (resource.kind) {
     case 'Plan':

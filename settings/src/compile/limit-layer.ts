@@ -1,8 +1,7 @@
-/** The limits of a tenant: its plan overlaid with its overrides. */
 import type { PlanSpec } from '@platen/contract/domain/resource-spec.ts'
 import type { LimitLayer, Limits } from '@platen/contract/domain/tenant.ts'
 
-/** The limits, or which of them contradict each other, in words for their owner. */
+/** The contradiction is in words for the owner of the limits. */
 type MergedLimits = { readonly limits: Limits } | { readonly contradiction: string }
 
 export function limitLayerOf({ displayName: _displayName, ...layer }: PlanSpec): LimitLayer {
@@ -10,8 +9,8 @@ export function limitLayerOf({ displayName: _displayName, ...layer }: PlanSpec):
 }
 
 /**
- * Lays `layer` over `base`. Refuses only contradictions within the layer. A plan with an html rate fits a tenant that has html switched
- * off. An html rate for a tenant without html does not.
+ * Refuses only contradictions within `layer`. A plan with an html rate fits a tenant that has html switched off; an html rate for a tenant
+ * without html does not.
  */
 export function overlay(base: Limits, layer: LimitLayer): MergedLimits {
   const limits: Limits = { ...base, ...layer }
@@ -27,7 +26,7 @@ export function overlay(base: Limits, layer: LimitLayer): MergedLimits {
   return { limits }
 }
 
-/** A quota of 0 means "nothing at all" and is not a mistake. */
+/** A quota of 0 means "nothing at all" and is no mistake. */
 function neverAffordsHtml({ htmlEngineEnabled, htmlEngineRenderMultiplier, renderLimitMonthly = 0 }: Limits): boolean {
   return htmlEngineEnabled && renderLimitMonthly > 0 && htmlEngineRenderMultiplier > renderLimitMonthly
 }

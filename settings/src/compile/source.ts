@@ -1,4 +1,4 @@
-/** Collects the sources and assets of a template, inline or from ConfigMaps. */
+/** Sources and assets of a template, inline or from ConfigMaps. */
 
 import { templateSpecDefaults } from '@platen/contract/domain/crd/template.ts'
 import { JSON_DEPTH_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/domain/limit.ts'
@@ -15,10 +15,10 @@ const DEFAULTS = templateSpecDefaults
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** Bytes of all assets of one template: what a renderer caches for each template it serves. */
+/** All assets of one template, which a renderer caches for each template it serves. */
 export const ASSETS_BYTES_MAX = 10 * MIB
 
-/** Contents of ConfigMaps, by `namespace/name`; `binaryData` in base64. */
+/** By `namespace/name`; `binaryData` is base64. */
 export type ConfigMaps = ReadonlyMap<string, ConfigMapContent>
 
 export interface ConfigMapContent {
@@ -26,7 +26,7 @@ export interface ConfigMapContent {
   readonly binaryData?: Readonly<Record<string, string>>
 }
 
-/** The ConfigMaps that a template refers to, as `namespace/name`, each once, with the keys that it names. */
+/** The ConfigMaps that a template refers to, as `namespace/name`, with the keys that it names. */
 export function configMapKeysOf({ metadata, spec }: TemplateResource): ReadonlyMap<string, ReadonlySet<string>> {
   const { reactPdf, html, assets = [] } = spec
   const sources = [reactPdf?.source, html?.template, html?.header, html?.footer, ...assets]
@@ -37,13 +37,12 @@ export function configMapKeysOf({ metadata, spec }: TemplateResource): ReadonlyM
   return new Map([...refs].map(([name, named]) => [name, new Set(named.map(({ key }) => key))]))
 }
 
-/** A template's own texts and files, from any place they were written. */
 export interface ResolvedSource {
   readonly source: TemplateSource
   readonly assets: readonly Asset[]
 }
 
-/** Finds every source and asset of a template. Refuses the first that is missing, empty or too large, and a spec too deep for recursion. */
+/** Refuses the first source or asset that is missing, empty or too large, and a spec too deep for recursion. */
 export function resolveSource(
   resource: TemplateResource,
   configMaps: ConfigMaps,
@@ -146,7 +145,6 @@ function bytesIn({ data = {}, binaryData = {} }: ConfigMapContent = {}, key: str
   return text === undefined ? undefined : Buffer.from(text)
 }
 
-/** The code, name and version of a template. */
 export function titleOf(resource: TemplateResource): Pick<TemplateSource, 'code' | 'name' | 'version'> {
   const code = codeOf(resource)
   const { displayName = code, version = DEFAULTS.version } = resource.spec

@@ -25,10 +25,10 @@ import { findTenant, type TenantsByName } from './tenant.ts'
 
 export type TemplateResult = CompileResult<TemplateResource, Template>
 
-/** Results of checks, by the request's key. */
+/** By the request's key. */
 export type CheckFaults = ReadonlyMap<string, readonly CheckFault[]>
 
-/** The checks that must be answered before these templates compile, by key. Equal requests have equal keys. */
+/** Checks to be answered before these templates compile, by key. Equal requests have equal keys. */
 export function checkRequestsOf(
   templates: readonly TemplateResource[],
   configMaps: ConfigMaps,
@@ -44,10 +44,10 @@ export function checkRequestsOf(
 /** All that compiling needs of sources and assets, so that nobody has to keep them. */
 type DigestedSource = { readonly digest: TemplateDigest; readonly checkKey: string } | { readonly refusal: Finding }
 
-/** The sources of one generation of a template. */
+/** Of one generation of a template. */
 export type PreparedSource = DigestedSource & { readonly generation: number }
 
-/** Finds the sources of a template and their digests. Without a request, they are refused. */
+/** Without a request, the sources are refused. */
 export function digestSource(
   template: TemplateResource,
   configMaps: ConfigMaps,
@@ -64,7 +64,7 @@ function checkRequestOf(resource: TemplateResource, { source, assets }: Resolved
   return { source, assets, variablesSchema: JSON.stringify(schemaOf(resource)), ...sample }
 }
 
-/** The source names the digests of its assets, so their bytes are not needed. */
+/** The source has the digests of its assets, so their bytes are not needed. */
 function checkKeyOf({ source, variablesSchema, sampleData }: CheckRequest): string {
   return sha256(canonicalJson({ source, variablesSchema, ...(sampleData !== undefined && { sampleData }) }))
 }
@@ -83,8 +83,8 @@ interface TemplateInput {
 }
 
 /**
- * The templates in force. For a broken one, the last good one of the same resource stays in force, unless another template has its code by
- * now. A template whose tenant does not list its namespace (any more) has nothing in force.
+ * The templates in force. A broken template keeps its last good version, unless another template has its code by now. Nothing is in force
+ * of a template whose tenant does not list its namespace (any more).
  */
 export function compileTemplates(input: TemplateInput): readonly TemplateResult[] {
   const codeOwners = new Map<string, TemplateResource>()
@@ -197,7 +197,6 @@ function allowEngines({ spec }: TemplateResource, { id, limits }: Tenant): Findi
   return holds('EngineAllowed', 'EngineAllowed')
 }
 
-/** The settings of a sound template, with the digest of its source. */
 export function settingsOf(resource: TemplateResource, digest: TemplateDigest): Template {
   const sample = sampleOf(resource)
   return {
@@ -212,7 +211,7 @@ export function settingsOf(resource: TemplateResource, digest: TemplateDigest): 
   }
 }
 
-/** The sample data that callers are shown, stored as an asset is. */
+/** Sample data that callers may see, stored as an asset. */
 export function sampleOf({ spec }: TemplateResource): Omit<Asset, 'name'> | undefined {
   if (spec.sampleData === undefined) return undefined
   const bytes = Buffer.from(canonicalJson(spec.sampleData))
@@ -220,12 +219,11 @@ export function sampleOf({ spec }: TemplateResource): Omit<Asset, 'name'> | unde
   return bytes.byteLength > SAMPLE_BYTES_MAX ? undefined : { bytes, digest: sha256(bytes) as AssetDigest }
 }
 
-/** The engines that a template has a source for. */
 export function enginesOf({ spec }: TemplateResource): readonly Engine[] {
   return [...(spec.reactPdf ? (['react_pdf'] as const) : []), ...(spec.html ? (['html'] as const) : [])]
 }
 
-/** The engine of a template for requests that name none, as a resource spells it. */
+/** For requests that name none, as a resource spells it. */
 export function defaultEngineOf({ spec }: TemplateResource): NonNullable<TemplateSpec['engine']> {
   return spec.engine ?? templateSpecDefaults.engine
 }
@@ -239,12 +237,10 @@ function tenantIdOf({ spec }: TemplateResource): TenantId {
   return spec.tenantRef.name as TenantId
 }
 
-/** The code that a template asks for, qualified by its tenant. */
 export function requestedCodeOf(resource: TemplateResource): string {
   return qualifiedCodeOf({ tenant: tenantIdOf(resource), code: codeOf(resource) })
 }
 
-/** Unique for one template. */
 export function qualifiedCodeOf({ tenant, code }: Pick<Template, 'tenant' | 'code'>): string {
   return `${tenant}/${code}`
 }

@@ -25,13 +25,12 @@ export type TenantResult = CompileResult<TenantResource, Tenant>
 
 interface PlanInput {
   readonly plans: readonly PlanResource[]
-  /** Whether a tenant names this plan. */
   readonly isInUse: (plan: string) => boolean
   readonly defaults: Limits
   readonly previous: Pick<InForce<Limits>, 'get'>
 }
 
-/** The limits of each plan. A plan that contradicts itself keeps its previous ones. */
+/** A plan that contradicts itself keeps its previous limits. */
 export function compilePlans({ plans, isInUse, defaults, previous }: PlanInput): readonly PlanResult[] {
   return plans.map((resource) => {
     const merged = overlay(defaults, limitLayerOf(resource.spec))
@@ -49,21 +48,20 @@ export function compilePlans({ plans, isInUse, defaults, previous }: PlanInput):
   })
 }
 
-/** Why a Secret is refused, other than being missing or invalid. */
+/** Besides being missing or invalid. */
 export type SecretRefusalReason = 'SecretTaken' | 'SecretsNotGranted'
 
-/** The result of looking for a tenant's webhook secret. */
 export type FoundSecret =
   | {
       /** Sealed. */
       readonly current: string
-      /** The secret that it has just replaced. It counts as the previous one if no other is known. */
+      /** Sealed. Counts as the previous secret if no other is known. */
       readonly replaced?: string
     }
   | {
       /** Why there is none, and what to do. */
       readonly fault: string
-      /** Absent: it is missing or invalid. */
+      /** Absent = it is missing or invalid. */
       readonly reason?: SecretRefusalReason
       /** True if the published secrets do not open with the current seal key, so that none of them signs. */
       readonly isUnreadable?: boolean
@@ -72,18 +70,17 @@ export type FoundSecret =
 /** By the Tenant's uid. */
 export type FoundSecrets = ReadonlyMap<Uid, FoundSecret>
 
-/** Seals a secret of an account with the present key. Returns the text itself if that key sealed it, or if no known key opens it. */
+/** Seals with the present key. Returns the text itself if that key sealed it, or if no known key opens it. */
 export type Reseal = (sealed: string, account: string) => string
 
 interface TenantInput {
-  /** The oldest first. All that have the account of one of them are among them. */
+  /** The oldest first. Includes all tenants that share an account with one of them. */
   readonly tenants: readonly TenantResource[]
-  /** Absent: none. */
   readonly accountRefusals?: AccountRefusals
   readonly webhookSecrets: FoundSecrets
-  /** Absent: everything is sealed with one key. */
+  /** Absent = everything is sealed with one key. */
   readonly reseal?: Reseal
-  /** Whether every process that signs webhooks can open what is sealed with the present key. Absent: it can. */
+  /** Whether every process that signs webhooks can open what is sealed with the present key. Absent = it can. */
   readonly areSecretsReadable?: () => boolean
   readonly now: Instant
   readonly plans: readonly PlanResult[]
@@ -92,9 +89,9 @@ interface TenantInput {
 }
 
 /**
- * The tenants in force. A tenant whose plan is gone, or whose limits or storage are refused, keeps its previous ones, never "unlimited" and
- * never "nothing". A suspension always applies at once. A tenant that never had any is not served, and neither is one whose account is
- * not its own. If a webhook secret is not available, the published one stays in force, and nothing else of the tenant is affected.
+ * The tenants in force. A tenant whose plan is gone, or whose limits or storage are refused, keeps its previous ones: never "unlimited",
+ * and never "nothing". A suspension always applies at once. A tenant that never had any is not served, nor is one whose account is not its
+ * own. Without a new webhook secret, the published one stays in force, and nothing else of the tenant is affected.
  */
 export function compileTenants({
   tenants,
@@ -150,7 +147,7 @@ export function compileTenants({
   })
 }
 
-/** Names no process and no number of them: during a rollout, every tenant would be written again for each process. */
+/** Names neither a process nor a number of them: during a rollout, every tenant would be written again for each process. */
 const NOT_READABLE = fails(
   'Ready',
   'SecretUnreadable',
@@ -158,7 +155,7 @@ const NOT_READABLE = fails(
 )
 
 /**
- * What was found may be older than a change of the seal key, like what was published. If only one of the two were sealed again, the same
+ * Like the published secrets, the found ones may be older than a change of the seal key. If only one of the two were sealed again, the same
  * secret would look like a new one, with an overlap.
  */
 function resealed(found: FoundSecret | undefined, reseal: (sealed: string) => string): FoundSecret | undefined {
@@ -235,7 +232,7 @@ function suspension({ spec }: TenantResource): Finding {
     : fails('Suspended', 'Active', 'renders are accepted')
 }
 
-/** Prefixes of the service itself in its bucket. No tenant may write there. */
+/** Of the service itself in its bucket. No tenant may write there. */
 const SERVICE_PREFIXES = [
   'manifest/',
   'template/',
@@ -253,7 +250,7 @@ interface StorageInput extends Pick<TenantInput, 'tenants' | 'serviceBucket'> {
 }
 
 /**
- * The tenants whose requested storage is refused. Those that keep their storage are registered before those that move, and older ones
+ * The tenants whose requested storage is refused. Tenants that keep their storage are registered before those that move, and older ones
  * before younger ones, so that existing PDFs never become someone else's. A tenant whose move is refused keeps its storage, too.
  */
 function storageRefusals({ tenants, held, serviceBucket }: StorageInput): ReadonlyMap<TenantResource, Finding> {
@@ -265,7 +262,7 @@ function storageRefusals({ tenants, held, serviceBucket }: StorageInput): Readon
   const staying = tenants.filter(stays)
   const moving = tenants.filter((tenant) => !stays(tenant))
   const heldBack = new Map<TenantResource, string>()
-  // A tenant that stays after all may conflict with others, so everything is registered again.
+  // A tenant whose move is refused may conflict with others, so everything is registered again.
   for (;;) {
     const owners = openStorageOwners(serviceBucket)
     const refused = new Map(heldBack)
@@ -287,7 +284,7 @@ interface Refused {
   /** The oldest first. */
   readonly tenants: readonly TenantResource[]
   readonly serviceBucket: string
-  /** The owner that conflicted when it was refused. */
+  /** The owner that conflicted when the storage was refused. */
   readonly refused: ReadonlyMap<TenantResource, string>
   readonly before: (resource: TenantResource) => Tenant['storage'] | undefined
 }
@@ -308,7 +305,7 @@ function refusalsOf({ tenants, serviceBucket, refused, before }: Refused): Reado
 }
 
 interface StorageOwners {
-  /** Registers storage for an owner. Returns the owner of the same storage, of a part of it, or of storage that contains it. */
+  /** Returns the owner of the same storage, of a part of it, or of storage that contains it. */
   readonly register: (storage: Tenant['storage'], owner: string) => string | undefined
   /** The owner as above, except `other`. */
   readonly ownerOf: (storage: Tenant['storage'], other: string) => string | undefined
@@ -341,17 +338,16 @@ function openStorageOwners(serviceBucket: string): StorageOwners {
   return { register, ownerOf }
 }
 
-/** A storage as one name: `bucket a/b/`. */
+/** As one name: `bucket a/b/`. */
 export function folderOf({ bucket, prefix }: Tenant['storage']): string {
   return `${bucket} ${prefix}`
 }
 
-/** The folders that contain a folder: `bucket a/` contains `bucket a/b/`. */
+/** `bucket a/` contains `bucket a/b/`. */
 export function foldersAbove(folder: string): readonly string[] {
   return [...folder.matchAll(/\/(?=.)/g)].map(({ index }) => folder.slice(0, index + 1))
 }
 
-/** The storage that a tenant asks for. */
 export function storageOf({ metadata, spec }: TenantResource, serviceBucket: string): Tenant['storage'] {
   return { bucket: spec.storage?.bucket ?? serviceBucket, prefix: spec.storage?.prefix ?? `${metadata.name}/` }
 }
@@ -359,8 +355,8 @@ export function storageOf({ metadata, spec }: TenantResource, serviceBucket: str
 export type TenantsByName = Pick<ReadonlyMap<string, TenantResult>, 'get'>
 
 /**
- * The tenant of a template or key, or why it has none. Both sides must agree: the resource names the tenant, and the tenant lists its
- * namespace. A tenant that does not is reported as missing, because users of a namespace may not see Tenants.
+ * Both sides must agree: the resource names the tenant, and the tenant lists its namespace. A tenant that does not list it is reported as
+ * missing, because users of a namespace may not see Tenants.
  */
 export function findTenant(
   { metadata, spec }: TemplateResource | ApiKeyResource,
@@ -375,7 +371,7 @@ export function findTenant(
   return { tenant: outcome.settings }
 }
 
-/** Whether the tenant lists this namespace, so that templates and keys in it may name the tenant. */
+/** Then templates and keys in this namespace may name the tenant. */
 export function listsNamespaceOf(
   { resource }: TenantResult,
   { metadata }: Pick<TemplateResource | ApiKeyResource, 'metadata'>,

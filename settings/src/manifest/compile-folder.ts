@@ -17,43 +17,39 @@ import { type StoredSources, sourcesOf } from '../publish/store-source.ts'
 import type { FolderChecks, WantedCheck } from './folder-checks.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
-/** Bucket of manifests, templates and, unless a tenant names another, PDFs. */
+/** Of manifests, templates and, unless a tenant names another, PDFs. */
 export const SERVICE_BUCKET = 'platen'
 
 interface FolderInput {
   readonly documents: readonly ManifestDocument[]
-  /** The resources of the documents, with their identities. */
+  /** With their identities. */
   readonly resources: readonly Resource[]
   readonly foundKeys: FoundKeys
   readonly webhookSecrets: FoundSecrets
-  /** Absent: none. */
   readonly accountRefusals?: AccountRefusals
-  /** Absent: everything is sealed with one key. */
+  /** Absent = everything is sealed with one key. */
   readonly reseal?: Reseal
-  /** Bucket for PDFs of tenants that name no bucket. */
+  /** For PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
   readonly previous: InForceBefore
-  /** Answers that are known already. */
   readonly known: CheckFaults
   readonly checks: Pick<FolderChecks, 'answer'>
-  /** How long to wait for answers, in milliseconds. */
   readonly checkWaitMs: number
   readonly clock: Pick<Clock, 'now'>
 }
 
 interface CompiledFolder {
   readonly compiled: Compiled
-  /** The sources of the templates in force, unless they are the last good ones of a broken template. To be stored before publishing. */
+  /** Of the templates in force, but not of last good versions of broken templates. To be stored before publishing. */
   readonly sources: StoredSources
   /** All known answers about the folder. */
   readonly answers: CheckFaults
-  /** The answers to remember. The others are not final, and another try may succeed. */
+  /** To remember. The others are not final: another try may succeed. */
   readonly finalAnswers: CheckFaults
-  /** Whether checks of templates are still running. */
   readonly isWaiting: boolean
 }
 
-/** Compiles a folder with the checks answered in time. Templates without a tenant are not checked. Rejects only when `signal` aborts. */
+/** Uses the checks answered in time. Templates without a tenant are not checked. Rejects only when `signal` aborts. */
 export async function compileFolder(input: FolderInput, signal: AbortSignal): Promise<CompiledFolder> {
   const { documents, resources, previous, serviceBucket, clock } = input
   const configMaps = configMapsOf(documents)
@@ -93,7 +89,6 @@ export async function compileFolder(input: FolderInput, signal: AbortSignal): Pr
   }
 }
 
-/** A template whose sources were found. */
 interface ReadTemplate {
   readonly template: TemplateResource
   readonly digest: TemplateDigest
@@ -115,12 +110,11 @@ function readSources(resources: readonly Resource[], configMaps: ConfigMaps) {
   return { prepared, readable }
 }
 
-/** Whether the result of a template is not known yet. */
 export function isUnchecked({ conditions }: Pick<CompileResult<Resource, unknown>, 'conditions'>): boolean {
   return conditions.some(({ reason }) => reason === 'NotChecked')
 }
 
-/** The ConfigMaps among the documents, by `namespace/name`. */
+/** By `namespace/name`. */
 export function configMapsOf(documents: readonly ManifestDocument[]): ConfigMaps {
   const configMaps = new Map<string, NonNullable<ReturnType<ConfigMaps['get']>>>()
   for (const { written } of documents) {

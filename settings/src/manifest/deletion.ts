@@ -1,6 +1,6 @@
 /**
- * `deletionPolicy: Delete` in a folder of manifests. When a tenant is removed, its manifest is gone, and with it the policy. So the policy
- * is kept with the tenant's identity for as long as the tenant exists.
+ * `deletionPolicy: Delete` in a folder of manifests. The manifest of a removed tenant is gone, and with it the policy. So the policy is
+ * kept with the tenant's identity for as long as the tenant exists.
  */
 import type { Resource, TenantResource, Uid } from '@platen/contract/domain/resource.ts'
 import type { InForceBefore } from '../compilation/state.ts'
@@ -10,7 +10,7 @@ import { storageOf } from '../compile/tenant.ts'
 import { type ErasureOrderStore, erasureEndsAt, orderErasure } from '../publish/order-erasure.ts'
 import { accountOf, type Identities, type Identity } from './identity.ts'
 
-/** Keeps the policy of every tenant in its identity; `identities` itself if nothing changed. */
+/** Returns `identities` itself if nothing changed. */
 export function keepDeletions(
   resources: readonly Resource[],
   identities: Identities,
@@ -29,7 +29,7 @@ export function keepDeletions(
   return changed.length === 0 ? identities : { ...identities, ...Object.fromEntries(changed) }
 }
 
-/** Orders the erasure of the tenants that are gone. Comes before their identities are forgotten, so that a kill loses no order. */
+/** Orders the erasure of the tenants that are gone. Call it before their identities are forgotten, so that a kill loses no order. */
 export async function orderErasures(
   { before, after }: { readonly before: Identities; readonly after: Identities },
   store: ErasureOrderStore,
@@ -39,7 +39,7 @@ export async function orderErasures(
     const { uid, erasedFrom } = identity
     const [, tenant] = /^Tenant (.+)$/.exec(place) ?? []
     if (tenant === undefined || erasedFrom === undefined || after[place]?.uid === uid) continue
-    // The renders are those of the other tenant.
+    // The renders belong to the other tenant.
     if (hasOlderOwner(place, before)) continue
     await orderErasure({ tenant, account: accountOf(identity), storage: erasedFrom }, store, signal)
   }
@@ -56,7 +56,7 @@ function hasOlderOwner(place: string, identities: Identities): boolean {
   )
 }
 
-/** Refuses the tenants that declare an account which is being erased. One that is in force already has its account for itself. */
+/** Refuses tenants that declare an account which is being erased. A tenant in force already has its account for itself. */
 export async function findErasedAccounts(
   resources: readonly Resource[],
   { previous, store }: { readonly previous: Pick<InForceBefore, 'tenants'>; readonly store: ErasureOrderStore },

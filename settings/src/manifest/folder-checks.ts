@@ -1,6 +1,6 @@
 /**
- * The publish checks of a folder's templates. A load of the folder gets quick answers at once, and the others later: a slow or hanging
- * template delays no change of a tenant or key.
+ * The publish checks of a folder's templates. A load of the folder gets quick answers at once and the others later, so that a slow or
+ * hanging template delays no change of a tenant or key.
  */
 
 import type { CheckRequest, CheckResult, TemplateChecker } from '@platen/contract/domain/template-check.ts'
@@ -9,7 +9,6 @@ import { openNotifier } from '@platen/lib/notifier.ts'
 import { raceAbort, raceFirst } from '@platen/lib/race.ts'
 
 export interface WantedCheck {
-  /** The name of the template's tenant. */
   readonly tenant: string
   readonly request: CheckRequest
 }
@@ -17,7 +16,7 @@ export interface WantedCheck {
 export interface FolderChecks extends Disposable {
   /**
    * Starts the wanted checks, by key, unless they are running already, and cancels all others. Resolves with the available answers when all
-   * are there, or after `waitMs` milliseconds. Each is returned once. Rejects with the signal's reason.
+   * are there, or after `waitMs` milliseconds. Returns each answer once. Rejects with the signal's reason.
    */
   answer(
     wanted: ReadonlyMap<string, WantedCheck>,
@@ -44,7 +43,7 @@ export function openFolderChecks({ check }: TemplateChecker, clock: Clock): Fold
       one.answer = answer
       answered.notify()
     }
-    // It rejects when it is canceled.
+    // Rejects when it is canceled.
     const over = check(tenant, request, canceled.signal).then(keep, () => undefined)
     const one: StartedCheck = { canceled, over }
     started.set(key, one)

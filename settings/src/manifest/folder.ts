@@ -1,7 +1,6 @@
 /**
- * A folder of manifest files: reads it, and tells when to read it again. Broken parts keep the last good state: of a refused document, of
- * an unreadable file, and of every document missing from a file in which a document is too broken to identify. Only resources that are
- * cleanly removed are gone.
+ * A folder of manifest files. Broken parts keep the last good state: a refused document, an unreadable file, and every document missing
+ * from a file in which a document is too broken to identify. Only resources that are cleanly removed are gone.
  */
 import { constants, watch } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
@@ -19,7 +18,7 @@ import type { ReadAhead } from './text/read-ahead.ts'
 /** A folder that keeps changing is read anyway after this many such waits. */
 const MANIFEST_DEBOUNCES_MAX = 50
 
-/** How long a folder of manifests must stay unchanged before it is read. Editors and `git checkout` write in bursts. */
+/** How long a folder must stay unchanged before it is read: editors and `git checkout` write in bursts. */
 const MANIFEST_DEBOUNCE_MS = 100
 
 interface FileState {
@@ -27,15 +26,15 @@ interface FileState {
   readonly digest?: string
   readonly documents: readonly ManifestDocument[]
   readonly faults: readonly ManifestFault[]
-  /** The text; absent if the file is not UTF-8. */
+  /** Absent if the file is not UTF-8. */
   readonly text?: string
   readonly parts?: ParsedParts
 }
 
-/** The state of a folder, by file, sorted by name. */
+/** Files are sorted by name. */
 export interface FolderState {
   readonly files: ReadonlyMap<string, FileState>
-  /** All documents in force, each place once. */
+  /** In force, each place once. */
   readonly documents: readonly ManifestDocument[]
   readonly faults: readonly ManifestFault[]
 }
@@ -43,8 +42,7 @@ export interface FolderState {
 export const EMPTY_FOLDER: FolderState = { files: new Map(), documents: [], faults: [] }
 
 /**
- * A folder state with these documents and nothing else, each place once. `digests`: SHA-256 of the files that have no others. They are not
- * parsed until they change.
+ * `documents` has each place once. `digests` has the SHA-256 of the files without other documents; they are not parsed until they change.
  */
 export function folderFromDocuments(
   documents: readonly ManifestDocument[],
@@ -58,7 +56,7 @@ export function folderFromDocuments(
   return { files: new Map(files), documents, faults: [] }
 }
 
-/** A folder state with only the texts. In a read after it, refused documents are not in force, and unchanged texts are not parsed again. */
+/** Keeps only the texts. In the next read, refused documents are not in force, and unchanged texts are not parsed again. */
 export function withoutDocuments({ files }: FolderState): FolderState {
   const parsed = [...files].map(([name, { parts }]): [string, FileState] => {
     return [name, { documents: [], faults: [], ...(parts && { parts }) }]
@@ -66,7 +64,6 @@ export function withoutDocuments({ files }: FolderState): FolderState {
   return { files: new Map(parsed), documents: [], faults: [] }
 }
 
-/** Whether this is the name of a manifest file. */
 export function isManifest(name: string): boolean {
   return /^[^.].*\.ya?ml$/.test(name)
 }
@@ -77,7 +74,7 @@ export interface Reader {
   readonly readAhead?: ReadAhead | undefined
 }
 
-/** Reads the folder again. An unchanged file is not parsed again. Throws the file system's error if the folder cannot be listed. */
+/** Parses changed files only. Throws the file system's error if the folder cannot be listed. */
 export async function readFolder(dir: string, previous: FolderState, reader: Reader): Promise<FolderState> {
   const names = (await readdir(dir)).filter(isManifest).sort()
   const files = new Map<string, FileState>()
@@ -97,7 +94,7 @@ export async function readFolder(dir: string, previous: FolderState, reader: Rea
   return { files, ...merge(files, previous.documents) }
 }
 
-/** The bytes of a file; or why they cannot be read; or undefined if there is no file (any more). `sizes`: those of the manifests before it. */
+/** The bytes of a file, why they cannot be read, or undefined if there is no file (any more). `sizes` has the manifests before it. */
 async function readManifest(
   path: string,
   sizes: ReadonlyMap<string, number>,
@@ -122,7 +119,7 @@ function sumOf(sizes: ReadonlyMap<string, number>): number {
   return sizes.values().reduce((sum, size) => sum + size, 0)
 }
 
-/** Names the largest manifest, too: the one that is one too many may be small. */
+/** Also names the largest manifest: the one that is too much may be small. */
 function tooLarge(size: number, sizes: ReadonlyMap<string, number>): string {
   const sum = sumOf(sizes) + size
   const [largest] = Array.from(sizes).sort(([, one], [, other]) => other - one)
@@ -204,7 +201,7 @@ function duplicate({ file, line, place }: ManifestDocument, first: ManifestDocum
 export interface FolderWatch extends Disposable {
   /** Resolves when something in the folder has changed since the watch began, and then nothing for `MANIFEST_DEBOUNCE_MS`. */
   changed(signal: AbortSignal): Promise<void>
-  /** Whether something in it has changed since the watch began. */
+  /** Since the watch began. */
   hasChanged(): boolean
 }
 
@@ -216,8 +213,8 @@ interface WatchOptions {
 }
 
 /**
- * Watches a folder from now on, for one change. The next watch begins before the folder is read, so that no change is missed, and so that a
- * folder that was removed and created again is found. Throws the file system's error.
+ * Watches a folder for one change. Begin the next watch before the folder is read, so that no change is missed, and so that a folder that
+ * was removed and created again is found. Throws the file system's error.
  */
 export function watchFolder(
   dir: string,
@@ -233,7 +230,7 @@ export function watchFolder(
   // A broken watch counts as a change: the next read of the folder shows what happened.
   const watcher = watch(dir, { persistent: isPersistent }).on('error', onChange)
   watcher.on('change', (_kind, name) => {
-    // Some systems do not report the name. For the folder itself it is the folder's own.
+    // Some systems do not report the name. A change of the folder itself has the folder's own name.
     if (typeof name !== 'string' || isOfInterest(name) || name === basename(dir)) onChange()
   })
   return {

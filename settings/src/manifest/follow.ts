@@ -1,6 +1,5 @@
 /**
- * A folder of YAML instead of a cluster, in the embedded service and behind `platen publish`. Each load of the folder runs all stages: read,
- * identify, find keys, check, compile, store, publish, report. The same folder gives the same settings. No content of the folder can stop the
+ * A folder of YAML instead of a cluster, in the embedded service and behind `platen publish`. No content of the folder can stop the
  * service: faults are logged, and the last good settings stay in force.
  */
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
@@ -11,7 +10,7 @@ import { MANIFEST_RETRY_MS } from './limit.ts'
 import { type Load, type LoadOptions, type LoadState, openLoader } from './load.ts'
 
 interface FollowOptions extends LoadOptions {
-  /** Whether an error ends the following. Absent: none does. */
+  /** Whether an error ends the following. Absent = none does. */
   readonly isFatal?: (error: unknown) => boolean
 }
 

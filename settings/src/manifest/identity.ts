@@ -1,6 +1,6 @@
 /**
- * The identity of each resource. A cluster gives every resource a uid, an age and a generation. Here they are assigned at first sight and
- * kept in the data folder. So a tenant keeps its renders across restarts, and one created again under an old name sees nothing old.
+ * A cluster gives every resource a uid, an age and a generation. Here they are assigned at first sight and kept in the data folder. So a
+ * tenant keeps its renders across restarts, and one created again under an old name sees nothing old.
  */
 import { join } from 'node:path'
 import { type Metadata, NAMESPACE_DEFAULT, type Resource, type Uid } from '@platen/contract/domain/resource.ts'
@@ -21,7 +21,7 @@ export interface Identity {
   readonly spec: string
   /** Of a tenant that declared its account at first sight. */
   readonly accountId?: string
-  /** Of a tenant: the last times by which new webhook secrets were requested, and that were handled. */
+  /** Of a tenant: the last handled requests for new webhook secrets, by their times. */
   readonly rotations?: readonly Instant[]
   /** A new sealed webhook secret, until it is written to its file. */
   readonly nextSecret?: string
@@ -54,10 +54,7 @@ const shape = {
   },
 } as const
 
-/**
- * The identities in a data folder; none at first. Throws `FileUnfit` with the file name if it is damaged: with new identities, every render
- * would lose its tenant.
- */
+/** None at first. Throws `FileUnfit` with the file name if the file is damaged: with new identities, every render would lose its tenant. */
 export async function loadIdentities(dataDir: string): Promise<Identities> {
   const path = pathIn(dataDir)
   const text = await readText(path)
@@ -76,12 +73,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The account of a tenant. It never changes, whatever the manifest declares later. */
+/** Never changes, whatever the manifest declares later. */
 export function accountOf({ uid, accountId = uid }: Identity): string {
   return accountId
 }
 
-/** Stores the identities. They are on disk when it resolves. */
+/** On disk when it resolves. */
 export async function storeIdentities(dataDir: string, identities: Identities): Promise<void> {
   await writePrivateFile(pathIn(dataDir), `${JSON.stringify(identities, null, 1)}\n`, { isReplacing: true })
 }
@@ -93,12 +90,12 @@ function pathIn(dataDir: string): string {
 interface IdentifyInput {
   readonly documents: readonly ManifestDocument[]
   readonly known: Identities
-  /** Whether the whole folder was read without a fault. Only then missing resources count as removed. */
+  /** Whether the whole folder was read without a fault. Only then do missing resources count as removed. */
   readonly isComplete: boolean
   readonly now: Instant
 }
 
-/** Gives every resource its identity, a new one if it has none. `identities` is `known` itself if nothing changed. */
+/** Gives every resource an identity, a new one if it has none. `identities` is `known` itself if nothing changed. */
 export function identify(
   { documents, known, isComplete, now }: IdentifyInput,
   ids: Ids,
@@ -129,7 +126,6 @@ function nextIdentity(before: Identity | undefined, { written, spec, now, ids }:
   if (before !== undefined) return { ...before, spec, generation: before.generation + 1 }
   const asked = rotationOf(written)
   return {
-    // Sixteen random bytes, like a UUID.
     uid: Buffer.from(ids.random(16)).toString('hex') as Uid,
     createdAt: now,
     generation: 1,

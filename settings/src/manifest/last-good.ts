@@ -20,7 +20,7 @@ import { readText, writePrivateFile } from '../secrets.ts'
 import { type FolderState, folderFromDocuments } from './folder.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
-/** Increases with the stored form, including settings except their limits, and when a publish check covers more. */
+/** Increases with the stored form, which includes settings but not their limits, and when a publish check covers more. */
 const VERSION = 1
 
 /** Increases when the same text is parsed to other documents. */
@@ -29,11 +29,11 @@ const PARSER_VERSION = 1
 interface Kept {
   /** Without Secrets. */
   readonly documents: readonly ManifestDocument[]
-  /** The files that have nothing but these documents, with the SHA-256 of their bytes. */
+  /** Files that have only these documents, with the SHA-256 of their bytes. */
   readonly files: readonly FileDigest[]
   /** `KeptSecrets`, sealed. */
   readonly secrets: string
-  /** What read the documents. */
+  /** Digest of the reader of the documents. */
   readonly reader: string
   readonly plans: readonly (readonly [Uid, Limits])[]
   readonly tenants: readonly (readonly [Uid, Tenant])[]
@@ -63,12 +63,12 @@ interface LastGoodOptions {
   readonly sealKeys: SealKeys
 }
 
-/** Whether anything was in force in this folder. If not, all templates must be checked. */
+/** If nothing was in force in this folder, all templates must be checked. */
 export function hasLastGood(dataDir: string): boolean {
   return existsSync(pathIn(dataDir))
 }
 
-/** What was in force when the service last ran. `undefined` if nothing is stored, `'damaged'` if it cannot be used. */
+/** From the last run of the service. `undefined` if nothing is stored, `'damaged'` if it cannot be used. */
 export async function loadLastGood(
   { dataDir, sealKeys }: LastGoodOptions,
   read: ReadResource,
@@ -99,12 +99,12 @@ export async function loadLastGood(
   }
 }
 
-/** Limits that were stored before there was one more. */
+/** Adds limits that did not exist when these were stored. */
 function complete(limits: Limits): Limits {
   return { ...DEFAULT_LIMITS, ...limits }
 }
 
-/** Stores what is in force now. It is on disk when it resolves. */
+/** On disk when it resolves. */
 export async function storeLastGood(
   { dataDir, sealKeys }: LastGoodOptions,
   { folder, previous, checks }: LastGood,
@@ -125,7 +125,7 @@ export async function storeLastGood(
   }
   const json = JSON.stringify(kept)
   const text = `${digestOf(json)}\n${json}\n`
-  // After a start without changes it is the same, and a flush to disk would delay the first request.
+  // A start without changes gives the same text, and a flush to disk would delay the first request.
   if ((await readText(pathIn(dataDir))) !== text) await writePrivateFile(pathIn(dataDir), text, { isReplacing: true })
 }
 
@@ -152,7 +152,7 @@ function isSecret({ written }: ManifestDocument): boolean {
   return written.kind === 'Secret'
 }
 
-/** Not of the rules between fields, which are quick to check again. */
+/** Leaves out the rules between fields, which are quick to check again. */
 function readerDigest(): string {
   return sha256(`${PARSER_VERSION} ${resourceSchemasDigest()}`)
 }

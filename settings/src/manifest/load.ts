@@ -1,6 +1,6 @@
 /**
- * Loads a folder of manifests once, all steps: read, identify, find keys, check, compile, store, publish, report. The same folder gives the
- * same settings.
+ * Loads a folder of manifests once, in all steps: read, identify, find keys, check, compile, store, publish, report. The same folder gives
+ * the same settings.
  */
 
 import { apiKeySpecDefaults } from '@platen/contract/domain/crd/api-key.ts'
@@ -31,20 +31,19 @@ import { type ReportedResults, report } from './report.ts'
 import type { ReadAhead } from './text/read-ahead.ts'
 import { beginRotations, secretFinder, setAsideSecretFiles } from './webhook-secret.ts'
 
-/** Dependencies and options of loading a folder. */
 export interface LoadOptions {
   /** The folder of YAML files. */
   readonly dir: string
-  /** Where generated keys and identities are stored. */
+  /** For generated keys and identities. */
   readonly dataDir: string
   /** Start of the prefix of generated keys and secrets. */
   readonly brand: string
   /** The first seals webhook secrets before they are stored or published. */
   readonly sealKeys: SealKeys
-  /** Bucket of template sources, and of PDFs of tenants that name no bucket. */
+  /** Of template sources, and of PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
   readonly checks: FolderChecks
-  /** How long the first load and each later one wait for checks, in milliseconds. */
+  /** How long the first load and each later one wait for checks. */
   readonly checkWaitMs: { readonly first: number; readonly later: number }
   readonly artifacts: ArtifactStore
   readonly publisher: DirectoryPublisher
@@ -53,7 +52,7 @@ export interface LoadOptions {
   readonly log: Log
   /** Parses large changes in a thread; absent = nothing else needs this thread. */
   readonly readAhead?: ReadAhead
-  /** Called with what is about to be published. */
+  /** Called before publishing. */
   readonly review?: (look: Review) => void
   /** Called after the first load, and when another revision is published. */
   readonly onPublished?: (revision: number, signal: AbortSignal) => Promise<void>
@@ -65,32 +64,32 @@ export interface Review {
   readonly checks: CheckFaults
 }
 
-/** State that one load passes to the next. */
+/** Passed from one load to the next. */
 export interface LoadState {
   readonly folder: FolderState
-  /** Answers that are known already. */
   readonly checks: CheckFaults
-  /** All answers, which are valid as long as the folder does not change. */
+  /** Valid as long as the folder does not change. */
   readonly answers: CheckFaults
   /** Whether checks of templates are still running. */
   readonly isWaiting: boolean
-  /** The results of resources at the last report. */
+  /** At the last report. */
   readonly reported: ReportedResults
   /** What was in force, possibly before a restart. */
   readonly previous: InForceBefore
-  /** The sources that the last load has stored; absent at first. */
+  /** Stored by the last load; absent at first. */
   readonly sources?: StoredSources
-  /** The published revision; absent at first. */
+  /** Absent at first. */
   readonly revision?: number
   /** What is published; absent at first. */
   readonly compiled?: Compiled
 }
 
-/** One load; see `makeLoader`. */
+/** See `makeLoader`. */
 export type Load = (state: LoadState, signal: AbortSignal) => Promise<LoadState>
 
 /**
- * The state after the last load of the folder, and the function that loads again. Throws `FileUnfit` if the data folder cannot be used.
+ * Returns the state after the last load of the folder, and the function that loads again. Throws `FileUnfit` if the data folder cannot be
+ * used.
  */
 export async function openLoader(options: LoadOptions): Promise<{ readonly state: LoadState; readonly load: Load }> {
   const { dataDir, log } = options
@@ -104,8 +103,8 @@ export async function openLoader(options: LoadOptions): Promise<{ readonly state
 }
 
 /**
- * Makes the function that loads the folder again and again. A load runs all steps and rejects for nothing that a resource contains. Checks
- * that are still running are left to the next load.
+ * The loading function runs all steps, and rejects for nothing that a resource contains. Checks that are still running are left to the next
+ * load.
  */
 function makeLoader(options: LoadOptions, read: ReadResource, known: Identities): Load {
   const {
@@ -122,7 +121,7 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     checkWaitMs: waitMs,
   } = options
   const findSecrets = secretFinder(options)
-  // The identities on disk, even if the load that wrote them failed later.
+  // On disk, even if the load that wrote them failed later.
   let kept = known
   const keep = async (identities: Identities) => {
     if (identities !== kept) await storeIdentities(dataDir, identities)
@@ -161,7 +160,7 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     const revision = await publishSettings(publisher, compiled.snapshot, signal)
     if (revision !== state.revision) await onPublished?.(revision, signal)
     const reported = report(log, { folder, compiled, revision, before: state })
-    // It is in force anyway. Only the last good state after a restart is lost.
+    // It is in force anyway: only the last good state after a restart is lost.
     await storeLastGood(options, { folder, previous: compiled, checks: finalAnswers }).catch((err: unknown) =>
       log.warn({ err }, 'last good settings not saved'),
     )
@@ -179,7 +178,7 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
   }
 }
 
-/** Sources and assets that renderers need, except those stored by the last load. */
+/** Leaves out what the last load has stored. */
 function notStored({ sources, assets }: StoredSources, stored: StoredSources | undefined): StoredSources {
   return {
     sources: new Map([...sources].filter(([digest]) => stored?.sources.has(digest) !== true)),
@@ -187,12 +186,12 @@ function notStored({ sources, assets }: StoredSources, stored: StoredSources | u
   }
 }
 
-/** The same files with the same bytes. An unreadable file counts as changed, so that it is tried again. */
+/** Whether the files have the same bytes. An unreadable file counts as changed, so that it is tried again. */
 function isSameFolder(one: FolderState, other: FolderState): boolean {
   return one.files.size === other.files.size && [...one.files].every(([name, file]) => other.files.get(name) === file)
 }
 
-/** The hash of every key in the data folder; missing keys are generated. A key that cannot be read or written is missing in the result. */
+/** Hashes of the keys in the data folder; missing keys are generated. A key that cannot be read or written is missing in the result. */
 async function findKeys(options: LoadOptions, resources: readonly Resource[]): Promise<FoundKeys> {
   const { dataDir, brand, ids, log } = options
   const found = new Map<Uid, FoundKey>()

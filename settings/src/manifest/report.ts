@@ -1,4 +1,4 @@
-/** Logs the result of loading a folder. Only news is logged, so that one old fault does not fill the log. */
+/** Logs what is new after a load of the folder, so that one old fault does not fill the log. */
 
 import type { Condition, Resource, Uid } from '@platen/contract/domain/resource.ts'
 import type { Tenant } from '@platen/contract/domain/tenant.ts'
@@ -25,12 +25,12 @@ interface LoadedFolder {
   }
 }
 
-/** The results of resources at the last report. */
+/** At the last report. */
 export type ReportedResults = ReadonlyMap<Uid, CompileResult<Resource, unknown>>
 
 /**
- * Logs new faults and refusals as warnings with file and reason. Logs repaired and published resources as information. Unchecked templates
- * are not mentioned.
+ * Warns of new faults and refusals, with file and reason, and informs of repaired and published resources. Does not mention unchecked
+ * templates.
  */
 export function report(log: Log, { folder, compiled, revision, before }: LoadedFolder): ReportedResults {
   const known = new Set(before.folder.faults.map(faultKey))
@@ -66,14 +66,13 @@ interface LastReport {
   readonly where: object
 }
 
-/** Logs fields that the service ignores, if the resource did not have them before. */
+/** Logs ignored fields that the resource did not have before. */
 function reportIgnoredFields(log: Log, resource: Resource, { last, where }: LastReport): void {
   const known = new Set(last === undefined ? [] : ignoredFieldsOf(last).map(({ path }) => path))
   for (const { path, message } of ignoredFieldsOf(resource))
     if (!known.has(path)) log.warn({ ...where, path, detail: message }, 'field has no effect')
 }
 
-/** Logs the tenants whose webhooks are signed with a new secret. */
 function reportRotations(log: Log, { tenants }: Compiled, before: InForceBefore): void {
   for (const [uid, { resource, settings }] of tenants) {
     const [last, now] = [before.tenants.get(uid)?.settings, settings].map(currentSecretOf)

@@ -1,7 +1,7 @@
 /**
- * Finds the webhook secrets of a folder's tenants: a Secret among its documents, or a file in the data folder that is created if missing. A
- * rotation requested by an annotation is made once, whatever kill interrupts it. First the new secret is stored, sealed, with the tenant's
- * identity. Then it is written to its file. Then the identity records that it is there. Each step can be repeated with the same result.
+ * Webhook secrets of a folder's tenants, from a Secret among its documents, or from a file in the data folder that is created if missing. A
+ * rotation requested by an annotation is made once, whatever kill interrupts it: the new secret is stored, sealed, with the tenant's
+ * identity; then it is written to its file; then the identity records that. Each step can be repeated with the same result.
  */
 
 import { rename } from 'node:fs/promises'
@@ -32,10 +32,10 @@ import {
 import type { Identities } from './identity.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
-/** Files of webhook secrets that are read or created at once: the disk flushes several as quickly as one. */
+/** Files that are read or created at once: the disk flushes several as quickly as one. */
 const WEBHOOK_SECRET_FILES_AT_ONCE = 32
 
-/** Rotations of one tenant's webhook secret that are remembered, so that none is made twice: more than anyone goes back in a manifest. */
+/** Rotations of one tenant that are remembered, so that none is made twice: more than anyone goes back in a manifest. */
 const WEBHOOK_ROTATIONS_KEPT_MAX = 32
 
 interface SecretOptions {
@@ -48,8 +48,8 @@ interface SecretOptions {
 }
 
 /**
- * Begins newly requested rotations in the stored identities; `identities` itself if there are none. A referenced secret rotates with the
- * Secret it refers to, so it is enough to remember the request.
+ * Stores newly requested rotations in the identities; returns `identities` itself if there are none. A referenced secret rotates with its
+ * Secret, so only the request is remembered.
  */
 export function beginRotations(
   resources: readonly Resource[],
@@ -70,7 +70,7 @@ export function beginRotations(
   return begun.length === 0 ? identities : { ...identities, ...Object.fromEntries(begun) }
 }
 
-/** Renames the files of removed tenants by their uid. A new tenant with the same name is a different one. */
+/** Renames the files of removed tenants by their uid: a new tenant with the same name is a different one. */
 export async function setAsideSecretFiles(
   dataDir: string,
   { before, after }: { readonly before: Identities; readonly after: Identities },
@@ -87,22 +87,21 @@ export async function setAsideSecretFiles(
 
 interface FindSecretsInput {
   readonly documents: readonly ManifestDocument[]
-  /** The resources of the documents, with their identities. */
+  /** With their identities. */
   readonly resources: readonly Resource[]
   readonly identities: Identities
 }
 
 interface TenantSecrets {
-  /** Of every tenant. */
   readonly found: FoundSecrets
-  /** Without the new secrets that are in their files by now. */
+  /** Without new secrets that are now in their files. */
   readonly identities: Identities
 }
 
-/** Finds the secret of every tenant. No content of a manifest or a file makes it reject. */
+/** No content of a manifest or a file makes it reject. */
 type FindSecrets = (look: FindSecretsInput) => Promise<TenantSecrets>
 
-/** Makes the finder. It reads each file once: a change by hand takes effect at the next start. */
+/** Reads each file once: a change by hand takes effect at the next start. */
 export function secretFinder(options: SecretOptions): FindSecrets {
   const read = new Map<Uid, string>()
   return async ({ documents, resources, identities }) => {
@@ -141,7 +140,6 @@ function sealReferenced(value: ReferencedSecret, account: string, { sealKeys }: 
 
 type SealedSecret = Extract<FoundSecret, { readonly current: string }>
 
-/** The secret in a tenant's file. */
 async function loadSecretFile(
   tenant: TenantResource,
   { dataDir, brand, sealKeys, ids, log }: SecretOptions,
@@ -153,13 +151,12 @@ async function loadSecretFile(
   return { current: sealWebhookSecret(secret, { account, keys: sealKeys }) }
 }
 
-/** Replaces the secret in a tenant's file. */
 async function replaceSecretFile(tenant: TenantResource, next: string, options: SecretOptions): Promise<SealedSecret> {
   const { dataDir, brand, sealKeys, ids, log } = options
   const { name, account } = tenant.metadata
   const file = { dataDir, tenant: name }
   const before = await readWebhookSecret(file)
-  // It does not open if the key was lost since.
+  // Does not open if the key was lost since.
   const secret = openWebhookSecret(next, { account, keys: sealKeys }) ?? newWebhookSecret(brand, ids)
   await replaceWebhookSecret(file, secret)
   log.info({ resource: labelOf(tenant), file: webhookSecretPath(file) }, 'webhook secret generated')
@@ -178,15 +175,14 @@ function endRotations(identities: Identities, written: ReadonlySet<string>): Ide
   return Object.fromEntries(entries)
 }
 
-/** The Secrets among the documents, by `Secret namespace/name`. */
+/** By `Secret namespace/name`. */
 type Secrets = ReadonlyMap<string, Extract<ResourceManifest, { kind: 'Secret' }>>
 
-/** All Secrets that `webhookSecretRef` may name. */
 export function secretsIn(documents: readonly ManifestDocument[]): Secrets {
   return new Map(documents.flatMap(({ place, written }) => (written.kind === 'Secret' ? [[place, written]] : [])))
 }
 
-/** The secret that a reference names among them, or why there is none, and what to do. */
+/** Why there is no secret, and what to do, if the reference names none of them. */
 export function referencedIn(secrets: Secrets, reference: WebhookSecretReference): ReferencedSecret {
   return referencedSecret(reference, secrets.get(`Secret ${reference.namespace}/${reference.name}`))
 }

@@ -1,4 +1,4 @@
-/** Orders the erasure of the renders of a removed tenant, as its `deletionPolicy: Delete` says. */
+/** Orders the erasure of a removed tenant's renders, for `deletionPolicy: Delete`. */
 
 import {
   decodeErasure,
@@ -17,7 +17,7 @@ export interface ErasureOrderStore {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** Resolves when the order is durable. An order that was given before stays as it is. Throws `Unavailable`. */
+/** Resolves when the order is durable. An earlier order stays as it is. Throws `Unavailable`. */
 export async function orderErasure(
   tenant: Required<Pick<ErasureOrder, 'tenant' | 'account' | 'storage'>>,
   { artifacts, serviceBucket, clock }: ErasureOrderStore,
@@ -27,7 +27,7 @@ export async function orderErasure(
   await artifacts.create({ bucket: serviceBucket, key: erasureKey(order) }, encodeErasure(order), signal)
 }
 
-/** When the erasure of an account ends that was ordered when its tenant was removed. Undefined if there is none. Throws `Unavailable`. */
+/** When the erasure ends that was ordered when the account's tenant was removed. Undefined if there is none. Throws `Unavailable`. */
 export async function erasureEndsAt(
   account: string,
   { artifacts, serviceBucket }: Omit<ErasureOrderStore, 'clock'>,

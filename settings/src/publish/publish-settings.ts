@@ -1,10 +1,9 @@
-/** The one step from compiled settings to a published revision, for a folder and for a cluster. */
 import type { DirectoryPublisher, DirectorySettings } from '@platen/contract/port/directory.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 
 /**
- * Publishes settings as the next revision, unless they are published already. Resolves with their revision. Throws as the publisher does,
- * and `Unavailable` if another process has published without the right to do so; the next call then succeeds.
+ * Publishes compiled settings as the next revision, unless they are published already. Resolves with their revision. Throws as the
+ * publisher does, and `Unavailable` if another process has published without the right to do so; the next call then succeeds.
  */
 export async function publishSettings(
   publisher: DirectoryPublisher,

@@ -12,16 +12,16 @@ import { canonicalJson } from '@platen/lib/canonical-json.ts'
 import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
 import { sampleOf } from '../compile/template.ts'
 
-/** Assets and sources that are stored at once: the disk flushes several as quickly as one. */
+/** Stored at once: the disk flushes several as quickly as one. */
 const SOURCES_STORED_AT_ONCE = 8
 
 export interface StoredSources {
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
-  /** The assets of these sources. */
+  /** Of these sources. */
   readonly assets: ReadonlyMap<AssetDigest, Uint8Array>
 }
 
-/** What renderers need of one template. The request is for the check of its sources. */
+/** The request is that of the check of the sources. */
 export function sourcesOf(
   template: TemplateResource,
   { digest, request }: { readonly digest: TemplateDigest; readonly request: Pick<CheckRequest, 'source' | 'assets'> },

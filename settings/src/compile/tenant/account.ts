@@ -1,13 +1,13 @@
-/** Which Tenant has an account. Renders, quota and rates belong to the account, so it is never that of two. */
+/** Decides which Tenant has an account. Renders, quota and rates belong to the account, so two Tenants never share one. */
 
 import type { TenantResource, Uid } from '@platen/contract/domain/resource.ts'
 import type { Instant } from '@platen/lib/brand.ts'
 import { type Finding, fails, labelOf } from '../condition.ts'
 
-/** Why Tenants may not have their account. By the Tenant's uid. */
+/** By the Tenant's uid. */
 export type AccountRefusals = ReadonlyMap<Uid, Finding>
 
-/** The Tenants that may not have their account, with the reason. An account is that of its oldest Tenant. */
+/** An account belongs to its oldest Tenant. */
 export function refusedAccounts(oldestFirst: readonly TenantResource[], others: AccountRefusals): AccountRefusals {
   const owners = new Map<string, TenantResource>()
   const refused = new Map<Uid, Finding>()
@@ -21,20 +21,18 @@ export function refusedAccounts(oldestFirst: readonly TenantResource[], others: 
   return refused
 }
 
-/** Refuses a Tenant whose account is that of an older one. */
 export function accountTaken(owner: TenantResource): Finding {
   const message = `${labelOf(owner)} is older and has the account ${owner.metadata.account}; this one waits until that is gone`
   return fails('Accepted', 'AccountTaken', message)
 }
 
-/** Refuses a Tenant whose account is being erased until this time. */
 export function accountErased(account: string, endsAt: Instant): Finding {
   const until = new Date(endsAt).toISOString()
   const message = `renders of the account ${account} are being erased until ${until}, as its last Tenant was removed with deletionPolicy Delete; wait, or create the Tenant again with another accountId`
   return fails('Accepted', 'AccountErased', message)
 }
 
-/** Only a folder has such a Tenant: Kubernetes refuses the change. */
+/** Only happens in a folder: Kubernetes refuses the change. */
 export function accountIdChanged({ metadata: { account }, spec: { accountId } }: TenantResource): Finding | undefined {
   if (accountId === undefined || accountId === account) return undefined
   return fails('Accepted', 'AccountIdChanged', `accountId cannot be changed: the account of this tenant is ${account}`)

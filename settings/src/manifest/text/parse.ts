@@ -1,5 +1,5 @@
 /**
- * Parses the text of one manifest file to documents and faults. Pure. A fault in one document does not affect the others. It tells its
+ * Parses the text of one manifest file to documents and faults. Pure. A fault in one document does not affect the others. It has its
  * position as a person reads the file: file, line, field.
  */
 
@@ -15,10 +15,10 @@ import { type Position, parsePart, positionAt, positionOf, splitText } from './y
 /** How often YAML aliases may multiply what they refer to: the default of `yaml`, which stops a billion laughs attack. */
 const MANIFEST_ALIASES_MAX = 100
 
-/** Values in one manifest document with its aliases expanded: far above any real one, and quick to walk. */
+/** Of one document with its aliases expanded: far above any real one, and quick to walk. */
 const MANIFEST_NODES_MAX = 1_000_000
 
-/** A valid document. `place` is unique: `Template team-acme/invoice`. */
+/** Valid. `place` is unique: `Template team-acme/invoice`. */
 export interface ManifestDocument {
   readonly file: string
   readonly line: number
@@ -42,9 +42,9 @@ export interface ParsedFile {
   readonly faults: readonly ManifestFault[]
   /** Places of refused documents. */
   readonly refused: ReadonlySet<string>
-  /** Whether there is a faulty document whose place could not be read. It may be any of the missing ones. */
+  /** Whether the place of a faulty document could not be read. It may be any of the missing ones. */
   readonly hasUnknown: boolean
-  /** The results of each part of the text, for the next time the file is parsed. */
+  /** For the next time the file is parsed. */
   readonly parts: ParsedParts
 }
 
@@ -60,7 +60,7 @@ export interface FileToParse {
 /** By the text from the start of one document to the start of the next. */
 export type ParsedParts = ReadonlyMap<string, readonly DocumentResult[]>
 
-/** Parses every document of a file. Never throws. */
+/** Never throws. */
 export function parseManifests({ text, file, read, known }: FileToParse): ParsedFile {
   const documents: ManifestDocument[] = []
   const faults: ManifestFault[] = []
@@ -91,14 +91,13 @@ export function parseManifests({ text, file, read, known }: FileToParse): Parsed
   return { documents, faults: [{ file, message }], refused, hasUnknown: true, parts }
 }
 
-/** The results of one part of a text. */
 export function readPart(part: string, read: ReadResource): readonly DocumentResult[] {
   const { documents, lines } = parsePart(part)
   return documents.map((document) => readDocument(document, lines, read))
 }
 
 type Fault = Omit<ManifestFault, 'file' | 'line' | 'column'> & Position
-/** Its lines are counted from the start of the part. */
+/** Lines are counted from the start of the part. */
 export type DocumentResult =
   | { readonly written: ResourceManifest; readonly line: number }
   | { readonly faults: readonly Fault[]; readonly place?: string }
@@ -133,7 +132,7 @@ function valueOf(document: Document): { readonly json: JsonObject } | { readonly
   }
 }
 
-/** YAML has values that JSON does not: bytes, infinity, cycles. They have no meaning in a manifest. */
+/** Refuses YAML values that JSON does not have and a manifest cannot mean: bytes, infinity, cycles. */
 function jsonObject(value: unknown): { readonly json: JsonObject } | { readonly fault: string } {
   const rest: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }]
   for (let nodes = 1, node = rest.pop(); node !== undefined; nodes++, node = rest.pop()) {

@@ -1,20 +1,17 @@
-/**
- * Parses the changes of a manifest file in a thread. A megabyte of YAML takes seconds, and on the main thread all callers would wait for
- * that.
- */
+/** Parses changes of a manifest file in a thread: a megabyte of YAML takes seconds, for which all callers would wait on the main thread. */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '@platen/lib/clock.ts'
 import { threadEnv } from '@platen/lib/thread-env.ts'
 import type { DocumentResult, ParsedParts } from './parse.ts'
 
-/** Parses parts in advance, if there is enough text to be worth a thread. */
+/** Parses only if there is enough text to be worth a thread. */
 export type ReadAhead = (parts: readonly string[]) => Promise<ParsedParts>
 
-/** Changes up to this many characters are parsed on the main thread: the worst take it 40 ms. */
+/** Smaller changes are parsed on the main thread: the worst take it 40 ms. */
 export const READ_AT_ONCE_CHARS_MAX = 16 * 1024
 
-/** How long a thread may parse. The largest folder allowed takes less, if people have written it. */
+/** The largest folder allowed takes less, if people have written it. */
 const READ_MS_MAX = 30_000
 
 /** Heap of the thread, which exists only while it parses. What people write takes a tenth. */

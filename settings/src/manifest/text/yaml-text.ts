@@ -1,19 +1,19 @@
-/** The text of a manifest file: its documents, and the position of each of their values. Pure. */
+/** The text of a manifest file: its documents, and the position of each of their values. */
 import { type Document, isAlias, isCollection, isNode, isScalar, LineCounter, parseAllDocuments } from 'yaml'
 
-/** Both are counted from 1; columns are UTF-16 code units, as editors and JavaScript count them. */
+/** From 1; columns are UTF-16 code units, as in editors and JavaScript. */
 export interface Position {
   readonly line: number
   readonly column: number
 }
 
-/** Part of a file's text from one document marker to the next; usually one document. */
+/** From one document marker to the next; usually one document. */
 export interface TextPart {
   readonly part: string
   readonly linesBefore: number
 }
 
-/** Splits the text at document markers. YAML recognises a marker at the start of any line. */
+/** YAML recognises a document marker at the start of any line. */
 export function splitText(text: string): readonly TextPart[] {
   // A directive belongs to the marker after it. In practice there are none.
   const isDirected = /^%/m.test(text)
@@ -29,7 +29,7 @@ export function splitText(text: string): readonly TextPart[] {
 export function parsePart(part: string): { readonly documents: readonly Document[]; readonly lines: LineCounter } {
   const lines = new LineCounter()
   const parsed = parseAllDocuments(part, { lineCounter: lines, uniqueKeys: true, logLevel: 'error' })
-  // A text without documents is returned as an empty list with extra properties.
+  // The parser returns a text without documents as an empty list with extra properties.
   const documents = (Array.isArray(parsed) ? parsed : []).filter(
     (document) => document.errors.length > 0 || !isEmpty(document),
   )
@@ -41,7 +41,7 @@ function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.value === null)
 }
 
-/** The position of the value at a JSON pointer, or else of the nearest one around it, or else of the document. */
+/** The position of the value at a JSON pointer, else of the nearest one around it, else of the document. */
 export function positionOf(document: Document, pointer: string, lines: LineCounter): Position {
   const [nearest] = nodesAt(document, pointer).reverse()
   return positionAt((nearest?.range ?? document.range)?.[0] ?? 0, lines)
@@ -72,9 +72,9 @@ function segmentsOf(pointer: string): readonly string[] {
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** One document in the text of its file, with positions in the file. */
+/** Positions are those in the file. */
 export interface DocumentText {
-  /** The part of the file that contains it, and the number of its first line. */
+  /** The part of the file that contains the document. */
   readonly text: string
   readonly firstLine: number
   /** The position of the value at a JSON pointer, or else of the nearest one around it. */
@@ -85,7 +85,7 @@ export interface DocumentText {
   positionInside(pointer: string, inside: Position): Position | undefined
 }
 
-/** The document of a file that begins at this line, or the first one. */
+/** The document that begins at this line of the file, or the first one. */
 export function documentAt(parts: readonly TextPart[], line?: number): DocumentText | undefined {
   const found = line === undefined ? parts[0] : partAt(parts, line)
   if (found === undefined) return undefined
