@@ -1,4 +1,4 @@
-/** Opens what every process of the data plane needs, in order of dependency. The process closes it in reverse order. */
+/** Opens what every process of the data plane needs. The process closes it in reverse order. */
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import { prepareTopics, renderTopics, requireTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
@@ -14,11 +14,11 @@ import type { Tracer } from '@platen/lib/tracer.ts'
 import { measureKafka } from './dependency.ts'
 import type { Process } from './process.ts'
 
-/** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projections into Redis: of charges, of the list. */
+/** The webhook dispatcher, the writer of the expiry index, and the projections into Redis, of charges and of the list. */
 export const EVENT_READERS = ['webhooks', 'retention', 'projection', 'list']
 
 interface DataPlaneOptions {
-  /** The name under which the process reports which settings it enforces. Without it, the process only follows the settings. */
+  /** Under this name the process reports which settings it enforces. Absent = it does not report. */
   readonly reader?: string
   /** CA certificates of webhook receivers, as PEM, if the process calls any. */
   readonly receiversCa?: () => string | undefined
@@ -31,12 +31,11 @@ export interface DataPlane<Config> extends Process<Config> {
   readonly tracer: Tracer
 }
 
-/** What its settings say, besides what those of each process say. */
 export type DataPlaneConfig = ConnectionConfig & ProcessConfig & { readonly traces: TraceExport | undefined }
 
 const SETTINGS_ASKED_EVERY_MS = 100
 
-/** Opens everything. Throws the error of the first dependency that fails; its message tells the operator why. */
+/** Throws the error of the first dependency that fails; its message tells the operator why. */
 export async function openDataPlane<Config extends DataPlaneConfig>(
   process: Process<Config>,
   { reader, receiversCa }: DataPlaneOptions = {},

@@ -1,6 +1,6 @@
 /**
- * Measures the dependencies of a process: wraps the ports and connections through which it calls them, and checks those that it may not
- * call for a while. The adapters themselves know nothing of that.
+ * Measures the dependencies of a process, by wrapping the ports and connections to them, and checks those that may get no call for a while.
+ * The adapters know nothing of that.
  */
 
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
@@ -12,21 +12,19 @@ import type { Clock } from '@platen/lib/clock.ts'
 import type { Log } from '@platen/lib/log.ts'
 import { raceAbort } from '@platen/lib/race.ts'
 
-/** Time between two checks, and how long one may take. A dashboard shows the result after a scrape, which comes later still. */
+/** Between two checks, and the limit of one. A dashboard shows the result even later, after a scrape. */
 const CHECK_EVERY_MS = 5000
 
 interface Measured {
   readonly dependencies: Dependencies
   readonly clock: Clock
   readonly log: Log
-  /** Ends the checks. */
   readonly stack: AsyncDisposableStack
 }
 
-/** Any name without an object will do: that the store says so is an answer. */
+/** Any name without an object will do: it is an answer that there is none. */
 const ABSENT_KEY = 'health-check'
 
-/** Measures the calls of an artifact store, and checks it. */
 export function measureStore(
   { artifacts, serviceBucket }: InstalledArtifactStore,
   measured: Measured,
@@ -35,7 +33,7 @@ export function measureStore(
   return { artifacts: measuredStore(artifacts, watchDependency('s3', check, measured)), serviceBucket }
 }
 
-/** Measures the sending of records, and checks the brokers and topics. What consumers fetch is measured as lag. */
+/** Measures sending. What consumers fetch is measured as lag. */
 export function measureKafka(
   kafka: KafkaConnection,
   check: () => Promise<unknown>,
@@ -48,7 +46,7 @@ export function measureKafka(
   }
 }
 
-/** Measures the calls of a connection and of its duplicates. Redis has a health check of its own, which decides about calls too. */
+/** Measures the connection and its duplicates. Redis has a health check of its own, which decides about calls too. */
 export function measureRedis(redis: RedisConnection, { dependencies }: Measured): RedisConnection {
   return measuredRedis(
     redis,
@@ -56,10 +54,7 @@ export function measureRedis(redis: RedisConnection, { dependencies }: Measured)
   )
 }
 
-/**
- * Registers a dependency, and checks it again and again until `stack` is disposed. Assumes at first that it is up, as the process has just
- * connected to it.
- */
+/** Checks a dependency until `stack` is disposed. It counts as up at first, as the process has just connected to it. */
 function watchDependency<Name extends 's3' | 'kafka'>(
   name: Name,
   check: (signal: AbortSignal) => Promise<unknown>,
@@ -74,7 +69,7 @@ function watchDependency<Name extends 's3' | 'kafka'>(
       await clock.sleep(CHECK_EVERY_MS, signal).catch(() => undefined)
       if (signal.aborted) return
       const limited = AbortSignal.any([signal, clock.timeout(CHECK_EVERY_MS)])
-      // Clients may go on trying for longer than a check may take.
+      // Clients may try for longer than a check may take.
       const answer = meter.measure('health_check', () => raceAbort(check(limited), limited), limited)
       const failure = await answer.then(
         () => undefined,
@@ -94,7 +89,7 @@ function watchDependency<Name extends 's3' | 'kafka'>(
   return meter
 }
 
-/** Presigning is no call. */
+/** Does not measure presigning, which is no call. */
 function measuredStore(
   store: InstalledArtifactStore['artifacts'],
   meter: DependencyMeter<'s3'>,
@@ -109,7 +104,8 @@ function measuredStore(
     async *list(bucket, prefix, signal) {
       const found = store.list(bucket, prefix, signal)[Symbol.asyncIterator]()
       try {
-        // Measures the first address, which takes a request. Most of the next ones are in its answer, and the caller's own time is no latency.
+        // Measures the first address, which takes a request. Most of the next ones are in its answer, and the caller's own time is no
+        // latency.
         let next = await meter.measure('list', () => found.next(), signal)
         for (; next.done !== true; next = await found.next()) yield next.value
       } finally {

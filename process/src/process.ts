@@ -1,7 +1,4 @@
-/**
- * A process of a cluster, from its settings to its exit code: opens what every process needs, in order of dependency, and closes it in
- * reverse order.
- */
+/** A process of a cluster, from its settings to its exit code: opens what every process needs, and closes it in reverse order. */
 import { type Health, openProbes, type Probes } from '@platen/adapters/http/probe-server.ts'
 import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
 import { type Dependencies, dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
@@ -24,46 +21,43 @@ import { measureRedis, measureStore } from './dependency.ts'
 
 const SECOND_MS = 1000
 
-/** How long a process of a cluster may take to reach its dependencies. After that it exits with the reason. */
+/** To reach the dependencies. After that, the process exits with the reason. */
 const PROCESS_START_MS_MAX = 120 * SECOND_MS
 
 type BaseConfig = ProcessConfig & Pick<ConnectionConfig, 'redis' | 's3'>
 
 interface ProcessOptions<Config> {
-  /** Its name in logs, in metrics and at the brokers: `api`. */
+  /** In logs, in metrics and at the brokers: `api`. */
   readonly deployable: string
   readonly settings: Settings<Config>
   readonly variables: Variables
-  /** How its connection to Redis differs from that of other processes. */
+  /** Where its connection to Redis differs from that of other processes. */
   readonly redis?: Partial<RedisSettings>
-  /** Does SIGTERM also abort the start? */
+  /** Whether SIGTERM also aborts the start. */
   readonly isStartAborted?: boolean
 }
 
-/** What every process has. */
 export interface Process<Config> extends InstalledArtifactStore {
   readonly deployable: string
-  /** The settings as they were at the start. */
+  /** As at the start. */
   readonly config: Config
-  /** The settings in force: some are in files, which may change. Ask it at each use of such a setting. */
+  /** Settings in force. Some are in files, which may change: ask at each use. */
   readonly latest: () => Config
   readonly clock: Clock
   readonly ids: Ids
   readonly log: ServiceLog
   readonly metrics: Metrics
-  /** Registers the dependencies of the process in its metrics. */
   readonly dependencies: Dependencies
   readonly probes: Probes
   readonly redis: RedisConnection
-  /** Aborts steps that take too long while the process starts. */
+  /** Aborts when the start takes too long. */
   readonly starting: AbortSignal
   /** Aborts at SIGTERM. */
   readonly stop: AbortSignal
-  /** Closes everything that the process opens. */
   readonly stack: AsyncDisposableStack
 }
 
-/** Runs `serve`, which resolves after a stop. Then closes everything and exits. */
+/** Runs `serve` until it resolves after a stop, then closes everything and exits. */
 export async function runProcess<Config extends BaseConfig>(
   options: ProcessOptions<Config>,
   serve: (process: Process<Config>) => Promise<void>,
@@ -75,7 +69,7 @@ export async function runProcess<Config extends BaseConfig>(
   })
 }
 
-/** Opens everything. Throws the error of the first dependency that fails; its message tells the operator why. */
+/** Throws the error of the first dependency that fails; its message tells the operator why. */
 export async function openProcess<Config extends BaseConfig>(
   options: ProcessOptions<Config>,
   { log, stop, stack }: Pick<Process<Config>, 'log' | 'stop' | 'stack'>,
@@ -121,7 +115,7 @@ export async function openProcess<Config extends BaseConfig>(
   }
 }
 
-/** Reports `health` to probes until the stop. `fields` go to the line of the log that says that the process has started. */
+/** Reports `health` to probes until the stop. `fields` go to the log line about the start. */
 export async function serveUntilStopped(
   { log, probes, stop }: Process<unknown>,
   health: Health,
