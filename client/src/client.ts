@@ -1,4 +1,3 @@
-/** The client: one method for each call of the service. */
 import {
   type AcceptedBatch,
   type AcceptedRender,
@@ -78,7 +77,6 @@ export interface RenderInput extends Omit<RenderRequest, 'data' | 'mode' | 'asyn
   readonly data: object
 }
 
-/** The PDF of a render that was started and waited for. */
 export interface AwaitedPdf extends RenderAnswer {
   readonly pdf: PdfBytes
   readonly filename: string | undefined
@@ -90,19 +88,18 @@ export interface Client {
   /** Renders a PDF and waits for it. */
   render(input: RenderInput, options?: RenderCallOptions): Promise<RenderedPdf>
   /**
-   * Renders a PDF and hands it over piece by piece, without having all of it in memory. If the connection breaks, the consumer is called
-   * again, with the PDF from its beginning. What the consumer rejects with, this call rejects with.
+   * Renders a PDF and hands it over piece by piece: it is never in memory as a whole. If the connection breaks, the consumer is called
+   * again, with the PDF from its beginning. Rejects with what the consumer rejects with.
    */
   renderTo(input: RenderInput, consumer: PdfConsumer, options?: RenderCallOptions): Promise<PdfAnswer>
   /**
    * Starts a render, waits until it has ended, and downloads its PDF: for documents that take longer than a proxy waits for an answer. Once
-   * the service has accepted the render, only `timeoutMs` limits how long the connection may be away. Default: 10 minutes. Rejects with the
-   * failure code of a failed render; from its acceptance on, every error has the `renderId`.
+   * the service has accepted the render, only `timeoutMs` (default: 10 minutes) limits how long the connection may be down. Rejects with
+   * the failure code of a failed render; from its acceptance on, every error has the `renderId`.
    */
   renderAndWait(input: RenderInput, options?: RenderCallOptions): Promise<AwaitedPdf>
-  /** Starts a render and does not wait for it. Resolves when the service has accepted the render. */
+  /** Starts a render. Resolves when the service has accepted it, without waiting for its end. */
   renderAsync(input: RenderInput, options?: RenderCallOptions): Promise<AcceptedRender>
-  /** Reads the status record of a render. */
   getRender(renderId: string, options?: CallOptions): Promise<RenderRecord>
   /**
    * Cancels a render that waits or runs, and removes the PDF of one that has ended. Resolves with the record of the canceled render, or with
@@ -119,15 +116,15 @@ export interface Client {
   /** Reads how many renders of a batch are in which state. `allRenders({ batch })` lists them. */
   getBatch(batchId: string, options?: CallOptions): Promise<BatchRecord>
   /**
-   * Waits until each render of a batch has succeeded or failed: `failed` of the result says how many did. `timeoutMs` limits the whole wait.
-   * Default: 10 minutes.
+   * Waits until each render of a batch has succeeded or failed: `failed` of the result counts the latter. `timeoutMs` limits the whole
+   * wait. Default: 10 minutes.
    */
   waitForBatch(batchId: string, options?: CallOptions): Promise<EndedBatch>
   /** Downloads the PDF of a succeeded render. `pdfUrl` is valid for ten minutes; after that, read the record again. */
   downloadPdf(record: Pick<RenderRecord, 'pdfUrl'>, options?: CallOptions): Promise<PdfBytes>
   /** Reads one page of the renders that are still kept, the newest first. */
   listRenders(options?: RenderListOptions): Promise<RenderPage>
-  /** Iterates over all these renders. It requests the next page when it is needed. */
+  /** Iterates over all these renders, a page at a time as needed. */
   allRenders(options?: Omit<RenderListOptions, 'cursor'>): AsyncIterableIterator<ListedRender>
   /** Downloads the PDF of a render that succeeded, however long ago its record was read. */
   getPdf(renderId: string, options?: CallOptions): Promise<PdfBytes>
@@ -135,7 +132,7 @@ export interface Client {
   listTemplates(options?: ListOptions): Promise<TemplatePage>
   /** Reads a template, with its engines and what they cost, its default options and its sample data. */
   getTemplate(code: string, options?: CallOptions): Promise<TemplateDetail>
-  /** Iterates over all templates. It requests the next page when it is needed. */
+  /** Iterates over all templates, a page at a time as needed. */
   allTemplates(options?: Omit<ListOptions, 'page'>): AsyncIterableIterator<Template>
   /** Reads what is used of the month's quota, and what is left of each rate. */
   getUsage(options?: CallOptions): Promise<Usage>
@@ -143,9 +140,8 @@ export interface Client {
   listDeliveries(renderId: string, options?: CallOptions): Promise<readonly Delivery[]>
   /** Reads one page of the webhook deliveries of all renders that are still kept, those of the newest render first. */
   listAllDeliveries(options?: DeliveryListOptions): Promise<DeliveryPage>
-  /** Iterates over all these deliveries. It requests the next page when it is needed. */
+  /** Iterates over all these deliveries, a page at a time as needed. */
   allDeliveries(options?: Omit<DeliveryListOptions, 'cursor'>): AsyncIterableIterator<ListedDelivery>
-  /** Reads one delivery, with its attempts. */
   getDelivery(deliveryId: string, options?: CallOptions): Promise<DeliveryDetail>
   /**
    * Sends one event `webhook.test` to a URL. Resolves with its delivery when the one attempt is made, or after 15 seconds: then its status is
@@ -159,12 +155,12 @@ export interface Client {
 export const RETRIES = 4
 const TIMEOUT_MS = 150_000
 
-/** Creates a client. Throws `TypeError` when an option is invalid. */
+/** Throws `TypeError` when an option is invalid. */
 export function createClient(options: ClientOptions): Client {
   return createClientWithClock(options, systemClock)
 }
 
-/** Creates a client with the given clock; for tests. */
+/** For tests. */
 export function createClientWithClock(options: ClientOptions, clock: Clock): Client {
   const { apiKey, brand = 'service', retries = RETRIES, timeoutMs = TIMEOUT_MS } = options
   checkKey(apiKey)
@@ -280,7 +276,6 @@ function deliveryMethods(service: Service) {
   } satisfies Partial<Client>
 }
 
-/** Returns a function that turns a path below `/api/v1` into a URL. */
 function urlMaker(baseUrl: string): (path: string) => string {
   const { origin, pathname } = checkedUrl(baseUrl)
   const root = `${origin}${pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
@@ -325,7 +320,7 @@ async function renderAndWait(
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   })
   const { renderId } = accepted
-  // The service does not forget what it has accepted. So only the time limits how often it is asked.
+  // The service does not forget what it has accepted, so only the time limits how often we ask.
   const call = () => ({ ...left(), retries: Number.POSITIVE_INFINITY })
   try {
     const record = await waitForRender(service, renderId, call())

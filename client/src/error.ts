@@ -1,4 +1,3 @@
-/** The errors of the client. */
 import type { ErrorCode, ErrorDetail, ErrorReason, FailureCode } from './wire.ts'
 
 /** Codes of the client itself, which the service never sends. */
@@ -13,15 +12,15 @@ export type LocalCode =
 /** Upper-case codes belong to a call, lower-case codes to a failed render. A newer service may send codes that are not listed here. */
 export type PlatenErrorCode = ErrorCode | FailureCode | LocalCode
 
-/** Why a request was refused or a render failed: finer than the code. A newer service may send reasons that are not listed here. */
+/** Finer than the code. A newer service may send reasons that are not listed here. */
 export type PlatenErrorReason = ErrorReason | FailureCode
 
 /** The same symbol in every copy of this package. */
 const KIND = Symbol.for('@platen/client/error')
 
 /**
- * For `instanceof`, the classes of all copies of this package in a program are one: its ESM and its CommonJS build are two copies, and a
- * dependency may bring another. A subclass of a caller is a class of its own, as always.
+ * All copies of this package in a program share the classes for `instanceof`: its ESM and CommonJS builds are two copies, and a dependency
+ * may bring another. A caller's subclass is a class of its own.
  */
 export abstract class SharedError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -29,7 +28,7 @@ export abstract class SharedError extends Error {
     return typeof value === 'object' && value !== null && Reflect.get(value, KIND) === Reflect.get(this.prototype, KIND)
   }
 
-  /** Names the class that this one is in every copy. */
+  /** `kind` names this class in every copy. */
   protected static share(kind: string): void {
     Object.defineProperty(this.prototype, KIND, { value: kind })
   }
@@ -55,15 +54,15 @@ export class PlatenError extends SharedError {
 
   override readonly name = 'PlatenError'
   readonly code: PlatenErrorCode
-  /** Tells apart what has the same code. Undefined when the service did not answer, or is of a version without reasons. */
+  /** Finer than the code. Undefined when the service did not answer, or is of a version without reasons. */
   readonly reason: PlatenErrorReason | undefined
   /** HTTP status. Undefined when there was no answer, or when the render failed after it was accepted. */
   readonly status: number | undefined
   /** The id to give to the operator of the service when asking about this error. */
   readonly requestId: string | undefined
-  /** The render that failed, or that the call was about, if there is one. */
+  /** The render that failed or that the call was about. */
   readonly renderId: string | undefined
-  /** The invalid fields of the request, in the spelling of the service. Empty when it names none. */
+  /** The invalid fields of the request, in the spelling of the service. Empty if the service named none. */
   readonly details: readonly ErrorDetail[]
   /** How long the service asks callers to wait before the next attempt. */
   readonly retryAfterSeconds: number | undefined

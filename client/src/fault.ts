@@ -1,6 +1,6 @@
-/** What is wrong with an option, in words that name it and never contain a key, a secret or what a header has. */
+/** Faults of options. The messages never contain a key, a secret or the value of a header. */
 
-/** What a file or a copy has added to a text. Undefined = nothing. */
+/** White space that a file or a copy has added to a text. Undefined = none. */
 export function edgeFaultOf(text: string): string | undefined {
   if (/\s$/.test(text)) return `white space at its end: trim the file's line end`
   if (/^\s/.test(text)) return 'white space at its beginning: trim it'
@@ -49,7 +49,7 @@ export function checkedKey(idempotencyKey: string): string {
   throw new TypeError('idempotencyKey must have 1 to 255 printable characters of ASCII')
 }
 
-/** What the client or the runtime sets. */
+/** Headers that the client or the runtime sets. */
 const OWN_HEADERS: readonly string[] = [
   'accept-encoding',
   'authorization',
@@ -61,7 +61,7 @@ const OWN_HEADERS: readonly string[] = [
   'transfer-encoding',
 ]
 
-/** Returns the headers of a caller, with their names in lower case. Throws `TypeError` if one is the client's own, or cannot be sent. */
+/** Returns the headers with their names in lower case. Throws `TypeError` if one is the client's own or cannot be sent. */
 export function checkedHeaders(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   const checked = Object.entries(headers).map(([name, value]: [string, unknown]) => {
     const lower = name.toLowerCase()

@@ -1,5 +1,3 @@
-/** The public API of `@platen/client`. */
-
 export type {
   AcceptedBatch,
   AcceptedRender,

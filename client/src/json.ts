@@ -1,6 +1,4 @@
-/** Reads JSON of unknown shape. */
-
-/** Parses a JSON text. Returns undefined when it is not valid JSON. */
+/** Undefined when it is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -9,8 +7,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Returns a field of a value that may not be an object. */
+/** `value` may be of any type: what has no fields gives undefined. */
 export function fieldOf(value: unknown, name: string): unknown {
-  // The field is as unknown as the object.
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
 }

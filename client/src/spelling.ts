@@ -1,12 +1,11 @@
 /**
- * The one place where names change their spelling: the client says `renderId` where the service says `render_id`. What callers and templates
- * name themselves is left as it is. The service's tests compare `FREE_FIELDS` with the OpenAPI document.
+ * The one place where names change their spelling: `renderId` in the client is `render_id` in the service. Names chosen by callers and
+ * templates stay as they are. The service's tests compare `FREE_FIELDS` with the OpenAPI document.
  */
 
-/** Fields with names of callers and templates inside. */
+/** Fields whose content has names chosen by callers and templates. */
 export const FREE_FIELDS = ['data', 'metadata', 'sample', 'variablesSchema'] as const
 
-/** A value of the client as the service sends or takes it. */
 export type Wire<T> = T extends string
   ? T
   : T extends readonly (infer Item)[]
@@ -20,7 +19,7 @@ type WireName<Name> = Name extends `${infer First}${infer Rest}`
   : Name
 
 export function toWire<T>(value: T): Wire<T> {
-  // The type says what `respelled` does with each name, which the compiler cannot see.
+  // The type describes what `respelled` does, which the compiler cannot see.
   return respelled(value, wireNameOf) as Wire<T>
 }
 

@@ -12,26 +12,21 @@ import type { ErrorDetail } from './wire.ts'
 export interface TransportOptions {
   readonly apiKey: string
   readonly fetch: typeof fetch
-  /** How often a call is sent again. */
   readonly retries: number
-  /** How long a call may take with all its attempts. */
+  /** For all attempts together. */
   readonly timeoutMs: number
   readonly brand: string
   readonly clock: Clock
 }
 
-/** Options of every call. */
 export interface CallOptions {
   /** Ends the call, which rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** How long this call may take with all its attempts, in milliseconds. */
+  /** In milliseconds, for all attempts together. */
   readonly timeoutMs?: number | undefined
-  /** How often this call is sent again. Absent = as often as the client's other calls. */
+  /** Absent = as often as the client's other calls. */
   readonly retries?: number | undefined
-  /**
-   * Sent with each request of this call, also to the host of a `pdfUrl`. Those that the client sets itself, such as `authorization`, are
-   * refused.
-   */
+  /** Sent with each request, also to the host of a `pdfUrl`. Headers that the client sets itself, such as `authorization`, are refused. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
@@ -41,38 +36,34 @@ export interface Call<T> extends CallOptions {
   readonly idempotencyKey?: string
   /** Sent as JSON, in the spelling of the service. */
   readonly body?: unknown
-  /** Is it safe to send the request again when its result is unknown? */
+  /** Whether the request may be sent again when its result is unknown. */
   readonly isRepeatable: boolean
-  /** How long one attempt may take. Absent = as long as the call. */
+  /** Absent = as long as the call. */
   readonly attemptMs?: number
-  /**
-   * Is the URL one that the service has returned in an answer? It may point to another host. That host gets no API key and may redirect.
-   */
+  /** Whether the URL comes from an answer of the service. It may point to another host, which gets no API key and may redirect. */
   readonly isForeign?: boolean
-  /** Reads the result from an answer with status 2xx. Any error but `PlatenError` and `ConsumerError` counts as a broken connection. */
+  /** Reads the result from a 2xx answer. Any error but `PlatenError` and `ConsumerError` counts as a broken connection. */
   readonly read: (response: Response) => Promise<T>
 }
 
-/** What the caller's own code threw while it was given an answer. The call ends with the cause. */
+/** Carries, as its cause, what the caller's own code threw while it read an answer. The call ends with that cause. */
 export class ConsumerError extends Error {}
 
-/** Sends a call. Rejects with `PlatenError`, with the reason of the caller's signal, or with what the caller's own code threw. */
+/** Rejects with `PlatenError`, with the reason of the caller's signal, or with what the caller's own code threw. */
 export type Transport = <T>(call: Call<T>) => Promise<T>
 
 export const VERSION = '0.1.0'
 
 /**
- * Browsers and their workers keep their own. Firefox would ask a service on another host whether it may send this one. All of them call
- * themselves Mozilla, and no other runtime does.
+ * Browsers and their workers keep their own header: with ours, Firefox would send a preflight request to a service on another host. Only
+ * browsers call themselves Mozilla.
  */
 function userAgent(): Readonly<Record<string, string>> {
   const isBrowser = String(fieldOf(fieldOf(globalThis, 'navigator'), 'userAgent')).startsWith('Mozilla/')
   return isBrowser ? {} : { 'user-agent': `platen-client-js/${VERSION}` }
 }
 
-/**
- * Each wait between attempts is random, from zero to a bound. The bound starts at `BACKOFF_MS_FIRST` and doubles up to `BACKOFF_MS_MAX`.
- */
+/** Each wait between attempts is random, from zero to a bound that doubles up to the maximum. */
 const BACKOFF_MS_FIRST = 500
 const BACKOFF_MS_MAX = 8000
 
@@ -85,7 +76,7 @@ export function makeTransport(options: TransportOptions): Transport {
     const endsAt = clock.monotonic() + timeoutMs
     const signals = { caller: call.signal, deadline: clock.timeout(timeoutMs) }
     const signal = AbortSignal.any([...(signals.caller ? [signals.caller] : []), signals.deadline])
-    // Built once, before the first attempt: a header or body that cannot be sent is a mistake of the caller and not a network error.
+    // Built before the first attempt: a header or body that cannot be sent is the caller's mistake, not a network error.
     const init = {
       method: call.method,
       headers: new Headers({
@@ -106,7 +97,7 @@ export function makeTransport(options: TransportOptions): Transport {
       if ('value' in outcome) return outcome.value
       const error = callerOrDeadlineError(signals, outcome.error, timeoutMs)
       const isWaiting = error.code === 'IDEMPOTENCY_IN_PROGRESS'
-      // Another request with the same key is still under way. That is not a failure, so only the deadline limits this wait.
+      // Another request with the same key is still running. That is no failure, so only the deadline limits this wait.
       if (!isWaiting) failures += 1
       if (!call.isRepeatable || !isTransient(error) || failures > retries) throw error
       const waitMs = waitBefore(failures, error, clock)
@@ -140,7 +131,7 @@ interface Signals {
   readonly deadline: AbortSignal
 }
 
-/** Returns why an attempt ended: the deadline, or the attempt's own error. Throws the reason of the caller's signal. */
+/** Returns the error that ends an attempt: the deadline, or its own. Throws the reason of the caller's signal. */
 function callerOrDeadlineError({ caller, deadline }: Signals, error: PlatenError, timeoutMs: number): PlatenError {
   if (error.code !== 'NETWORK_ERROR') return error
   caller?.throwIfAborted()
@@ -149,15 +140,15 @@ function callerOrDeadlineError({ caller, deadline }: Signals, error: PlatenError
 }
 
 export function networkError(cause: unknown): PlatenError {
-  // Runtimes put the real reason in the cause of their error. Its own message, "fetch failed", does not help.
+  // Runtimes put the real reason in the cause. Their own message, "fetch failed", does not help.
   const inner = cause instanceof Error ? (cause.cause ?? cause) : cause
   const reason = inner instanceof Error ? inner.message : String(inner)
   return new PlatenError({ code: 'NETWORK_ERROR', message: `the service could not be reached: ${reason}`, cause })
 }
 
 /**
- * Can the same request succeed later? 502 and 504 come from a proxy that could not reach the service, or did not wait for it. The service
- * itself has no such answer. If a later version has one, its code says what it means.
+ * Whether the same request can succeed later. 502 and 504 come from a proxy that could not reach the service or did not wait for it: the
+ * service has no such answers. If a later version has one, its code says what it means.
  */
 function isTransient({ code, status }: PlatenError): boolean {
   if (status === 502 || status === 504) return code === 'INVALID_ANSWER'
@@ -165,13 +156,13 @@ function isTransient({ code, status }: PlatenError): boolean {
   return code === 'NETWORK_ERROR' || isEarly || status === 429 || status === 503
 }
 
-/** Waits at least as long as the service asks, plus a random time, so that callers who failed together do not return together. */
+/** Waits as long as the service asks, plus a random time, so that callers who failed together do not return together. */
 function waitBefore(attempt: number, { retryAfterSeconds }: PlatenError, { random }: Clock): number {
   const bound = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.max(attempt - 1, 0))
   return (retryAfterSeconds ?? 0) * 1000 + random() * bound
 }
 
-/** Reads the error from a refusal. Throws when the connection breaks before the end of the body. */
+/** Throws when the connection breaks before the end of the body. */
 async function readError(response: Response, brand: string, clock: Clock): Promise<PlatenError> {
   const { status, headers } = response
   const text = await response.text()
@@ -206,7 +197,7 @@ function refusalIn(text: string): Refusal | undefined {
     fieldOf(error, 'details'),
     fieldOf(error, 'request_id'),
   ]
-  // Some proxies have errors of the same form. Only those of the service name the request.
+  // Some proxies send errors of the same form. Only those of the service name the request.
   if (typeof code !== 'string' || typeof message !== 'string' || typeof requestId !== 'string') return undefined
   const known = Array.isArray(details) ? details.filter(isDetail) : []
   return { code, message, details: known, reason: typeof reason === 'string' ? reason : undefined }
@@ -216,7 +207,7 @@ function isDetail(value: unknown): value is ErrorDetail {
   return typeof fieldOf(value, 'path') === 'string' && typeof fieldOf(value, 'message') === 'string'
 }
 
-/** Reads a number of seconds, or a date, which proxies send (RFC 9110, section 10.2.3). */
+/** Seconds, or a date, which proxies send (RFC 9110, section 10.2.3). */
 function retryAfterOf(headers: Headers, clock: Clock): number | undefined {
   const text = headers.get('retry-after')?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text)

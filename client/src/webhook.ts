@@ -8,7 +8,7 @@ import { edgeFaultOf } from './fault.ts'
 import { eventOf, UUID, type WebhookEvent } from './webhook/event.ts'
 import { keysOf } from './webhook/key.ts'
 
-/** Headers as `Request`, Node and other servers represent them. Names may be in any case. */
+/** As `Request`, Node and other servers represent them. Names may be in any case. */
 export type WebhookHeaders =
   | { readonly get: (name: string) => string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>
@@ -17,14 +17,14 @@ export interface VerifyOptions {
   /** Largest allowed difference between the receiver's clock and the time of signing. Default: 300. */
   readonly toleranceSeconds?: number
   /**
-   * Which signature is checked. `standard`, the default, is `webhook-signature` (Standard Webhooks): it covers the delivery id, and during a
-   * rotation it is by both secrets. `service` is `X-Service-Signature` alone. Whoever has seen a delivery can then repeat it under another
-   * id, for as long as `toleranceSeconds` allows.
+   * `standard`, the default, checks `webhook-signature` (Standard Webhooks): it covers the delivery id, and during a rotation it has
+   * signatures by both secrets. `service` checks `X-Service-Signature` alone: then whoever has seen a delivery can repeat it under another
+   * id while `toleranceSeconds` allows.
    */
   readonly scheme?: 'service' | 'standard'
   /** The word in the service's header names. Default: `service`; the operator of the service may have set another. */
   readonly brand?: string
-  /** The receiver's clock, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly now?: () => number
 }
 
@@ -63,10 +63,9 @@ const SCHEMES: readonly unknown[] = [undefined, 'standard', 'service'] satisfies
 
 export const TOLERANCE_SECONDS = 300
 
-/** Most signatures in one header. A rotation needs two. More would let any sender make the receiver compute signatures. */
+/** A rotation needs two signatures. More would let any sender make the receiver compute them. */
 const SIGNATURES_MAX = 8
 
-/** SHA-256 in hexadecimal digits, and in base64. */
 const HEX = /^[0-9a-f]{64}$/
 const BASE64 = /^[A-Za-z0-9+/]{43}=$/
 const UNIX_SECONDS = /^[1-9]\d{0,11}$/
@@ -83,7 +82,7 @@ export async function verifyWebhook(
   secret: string | readonly string[],
   { toleranceSeconds = TOLERANCE_SECONDS, scheme, brand = 'service', now = systemClock.now }: VerifyOptions = {},
 ): Promise<WebhookEvent> {
-  // This form also rejects NaN. Compared with NaN, no time would ever be too far away.
+  // This form also rejects NaN. No difference would be greater than NaN.
   if (!(toleranceSeconds >= 0)) throw new TypeError('toleranceSeconds must be a number from 0')
   if (!SCHEMES.includes(scheme)) throw new TypeError("scheme must be 'standard' or 'service'")
   const body = bytesOf(rawBody)
@@ -103,19 +102,18 @@ export async function verifyWebhook(
   throw new WebhookVerificationError('unknown_event', 'the signature is valid, but the event is unknown')
 }
 
-/** The signed headers of one scheme. */
 interface SignedHeaders {
   readonly deliveryId: string
   /** Unix seconds, exactly as sent. */
   readonly timestamp: string
-  /** The text that is signed before the body. */
+  /** Signed before the body. */
   readonly prefix: string
   /** One valid signature is enough. */
   readonly signatures: readonly Uint8Array<ArrayBuffer>[]
 }
 
 /**
- * Returns the headers of the scheme to check first. Unless a scheme is named, those of the service follow, if sent: they must be well-formed
+ * The scheme to check comes first. Unless a scheme is named, the service's own headers follow if they were sent: they must be well-formed
  * and recent, too.
  */
 function readSigned(
@@ -140,7 +138,7 @@ function readService(headers: WebhookHeaders, brand: string): SignedHeaders {
   return { deliveryId, timestamp, prefix: `${timestamp}.`, signatures: [signature] }
 }
 
-/** Reads Standard Webhooks headers. The id is signed, too. The header may have several signatures, and some may be of other versions. */
+/** Standard Webhooks sign the id, too. The header may have several signatures, and some may be of other versions. */
 function readStandard(headers: WebhookHeaders): SignedHeaders {
   const name = 'webhook-signature'
   const parts = valueOf(headers, name).split(' ')
@@ -154,7 +152,6 @@ function readStandard(headers: WebhookHeaders): SignedHeaders {
   return { deliveryId, timestamp, prefix: `${deliveryId}.${timestamp}.`, signatures }
 }
 
-/** Returns the only value of a header. */
 function valueOf(headers: WebhookHeaders, name: string, form?: RegExp): string {
   const [value, ...more] = valuesOf(headers, name)
   if (value === undefined) {
@@ -165,10 +162,7 @@ function valueOf(headers: WebhookHeaders, name: string, form?: RegExp): string {
   return value
 }
 
-/**
- * Returns the values of a header. Node and `Headers` join a header that was sent twice with a comma. The joined text then fails our format
- * checks.
- */
+/** Node and `Headers` join a header that was sent twice with a comma. The joined text then fails our format checks. */
 function valuesOf(headers: WebhookHeaders, name: string): readonly string[] {
   if (typeof headers.get === 'function') {
     const value: unknown = headers.get(name)
@@ -203,8 +197,8 @@ function checkTimestamp(text: string, nowSeconds: number, toleranceSeconds: numb
 }
 
 /**
- * Compares with `crypto.subtle.verify`, which takes constant time, as its specification demands for HMAC. So nobody can find a signature
- * byte by byte from response times. A comparison in JavaScript could not promise this.
+ * `crypto.subtle.verify` compares in constant time, as its specification demands for HMAC, so nobody can find a signature byte by byte from
+ * response times. A comparison in JavaScript could not promise this.
  */
 async function isSignatureValid(
   { prefix, signatures }: SignedHeaders,

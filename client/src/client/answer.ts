@@ -1,4 +1,3 @@
-/** Reads the answers of the service: records, PDFs, and what the headers say. */
 import { PlatenError } from '../error.ts'
 import { fieldOf, parseJson } from '../json.ts'
 import { fromWire } from '../spelling.ts'
@@ -8,16 +7,15 @@ import type { BatchAccepted, RenderAccepted, UsageRate } from '../wire.ts'
 /** Units of the month. */
 export interface Quota {
   readonly limit: number
-  /** Without those that are used, and those reserved for renders that have not ended. */
+  /** Neither used nor reserved for renders that have not ended. */
   readonly remaining: number
 }
 
 /** The rate with the fewest renders left. */
 export type Rate = Pick<UsageRate, 'limit' | 'remaining' | 'resetsAt'>
 
-/** What the service says when it starts renders. */
 interface StartAnswer {
-  /** Is this the answer to an earlier call with the same `idempotencyKey`? Such an answer has no quota and no rate. */
+  /** Whether this answers an earlier call with the same `idempotencyKey`. Such an answer has no quota and no rate. */
   readonly isReplayed: boolean
   /** Undefined if the plan sets no quota, and in the sandbox. */
   readonly quota: Quota | undefined
@@ -26,16 +24,14 @@ interface StartAnswer {
   readonly requestId: string | undefined
 }
 
-/** What the service says with every render. */
 export interface RenderAnswer extends StartAnswer {
   readonly renderId: string
 }
 
-/** What the service says with a PDF. */
 export interface PdfAnswer extends RenderAnswer {
   /** Rendering time in milliseconds. */
   readonly renderMs: number
-  /** Undefined if a proxy has removed the header, as `warningCount` is. */
+  /** Undefined if a proxy has removed the header. So is `warningCount`. */
   readonly pages: number | undefined
   /** How many warnings the document has. `getRender` reads them. */
   readonly warningCount: number | undefined
@@ -43,7 +39,7 @@ export interface PdfAnswer extends RenderAnswer {
 }
 
 /**
- * `Uint8Array<ArrayBuffer>`, which `new Response(pdf)` and `new Blob([pdf])` ask for. TypeScript before 5.7 does not know it by that name.
+ * The type that `new Response(pdf)` and `new Blob([pdf])` ask for. TypeScript before 5.7 does not know the name `Uint8Array<ArrayBuffer>`.
  */
 export type PdfBytes = ReturnType<typeof Uint8Array.of>
 
@@ -51,31 +47,27 @@ export interface RenderedPdf extends PdfAnswer {
   readonly pdf: PdfBytes
 }
 
-/** A render that the service has accepted and will make. */
 export interface AcceptedRender extends RenderAnswer {
   /** Path of its status record. */
   readonly pollUrl: string
 }
 
-/** A batch that the service has accepted: each of its renders will be made. */
 export interface AcceptedBatch extends StartAnswer {
   readonly batchId: string
-  /** Renders of the batch. */
   readonly total: number
   /** Path of the status of the batch. */
   readonly pollUrl: string
 }
 
-/** Takes a PDF piece by piece. */
 export type PdfConsumer = (pdf: AsyncIterable<PdfBytes>) => Promise<void>
 
 /** What a field of an answer has to be. `list` is a list of objects; `string?` may be absent. */
 type Kind = 'string' | 'string?' | 'number' | 'list'
 
-/** The fields that tell an answer of the service from JSON of somebody else. A newer service may have more. */
+/** The fields that tell an answer of the service from somebody else's JSON. A newer service may send more. */
 export type Shape<T> = { readonly [Name in keyof T]?: Kind }
 
-/** Reads an answer whose fields are of these kinds. */
+/** Rejects with `INVALID_ANSWER` if a field is of another kind. */
 export function jsonOf<T>(shape: Shape<T>): (response: Response) => Promise<T> {
   return async (response) => {
     const answer = spelled(await response.text())
@@ -90,7 +82,7 @@ export function jsonOf<T>(shape: Shape<T>): (response: Response) => Promise<T> {
   }
 }
 
-/** Undefined where there is no object. */
+/** Undefined if the text is no JSON object. */
 function spelled(text: string): object | undefined {
   const parsed = parseJson(text)
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return undefined
@@ -110,7 +102,7 @@ function isOf(kind: Kind | undefined, value: unknown): boolean {
 
 const PDF_HEAD = new TextEncoder().encode('%PDF-')
 
-/** Reads a whole PDF. Rejects what is none, such as the page of a proxy. */
+/** Rejects with `INVALID_ANSWER` if the body is no PDF, such as the page of a proxy. */
 export async function readPdf(response: Response): Promise<PdfBytes> {
   checkContentType(response)
   const pdf = new Uint8Array(await response.arrayBuffer())
@@ -139,7 +131,6 @@ function requestIdOf(headers: Headers): string | undefined {
   return headers.get('x-request-id') ?? undefined
 }
 
-/** Reads the headers of a PDF. */
 export function pdfAnswerOf(response: Response, brand: string): PdfAnswer {
   const { headers } = response
   const renderId = headers.get(`x-${brand}-render-id`)
@@ -184,7 +175,7 @@ function countOf(headers: Headers, prefix: string): Quota | undefined {
   return limit === undefined || remaining === undefined ? undefined : { limit, remaining }
 }
 
-/** Other servers use some of these names, too, with other values. */
+/** Other servers use some of these names for other values. */
 function wholeNumberOf(headers: Headers, name: string): number | undefined {
   const text = headers.get(name)
   return text !== null && /^\d{1,12}$/.test(text) ? Number(text) : undefined
@@ -199,13 +190,13 @@ export function filenameOf(headers: Headers): string | undefined {
 }
 
 /**
- * Hands the body to a consumer. What the consumer itself throws ends the call. If the connection breaks, the call is repeated, also if the
- * consumer throws another error because of it, or none.
+ * Hands the body to a consumer. An error of the consumer ends the call. If the connection breaks, the call is repeated, whatever the
+ * consumer does then.
  */
 export async function consume(response: Response, consumer: PdfConsumer): Promise<void> {
   checkContentType(response)
   const reader = response.body?.getReader()
-  // Ends the transfer if the consumer stops early. Of a body that is broken nothing is left to cancel.
+  // Ends the transfer if the consumer stops early. Fails if the body is broken: then nothing is left to cancel.
   const cancel = () => reader?.cancel().catch(() => {})
   const read = async () => (await reader?.read())?.value
   const head = await readHead(read)
@@ -232,7 +223,6 @@ export async function consume(response: Response, consumer: PdfConsumer): Promis
   if (broken !== undefined) throw broken
 }
 
-/** Reads pieces until it can be told whether they begin a PDF. */
 async function readHead(read: () => Promise<PdfBytes | undefined>): Promise<PdfBytes> {
   let head: PdfBytes = new Uint8Array()
   for (let piece = await read(); piece !== undefined; piece = await read()) {

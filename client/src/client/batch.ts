@@ -6,9 +6,8 @@ import { type AcceptedBatch, jsonOf, readAcceptedBatch } from './answer.ts'
 import { getCall, type RenderCallOptions, type Service, startCall } from './call.ts'
 import { BATCH_END, type EndedBatch, POLL_ATTEMPT_MS, pollUntilEnd, type TimeLeft } from './wait.ts'
 
-/** What to render. */
 export interface BatchInput extends Omit<BatchRequest, 'items'> {
-  /** What each render is made of: 1 to 1,000 items. */
+  /** 1 to 1,000. */
   readonly items: readonly BatchItemInput[]
 }
 

@@ -1,8 +1,6 @@
-/** The calls that the methods make, without what they read from the answer. */
 import type { Clock } from '../clock.ts'
 import type { Call, CallOptions, Transport } from '../transport.ts'
 
-/** What every method needs. */
 export interface Service {
   readonly send: Transport
   /** Turns a path below `/api/v1` into a URL. */
@@ -11,11 +9,8 @@ export interface Service {
   readonly clock: Clock
 }
 
-/** Options of the calls that start renders. */
 export interface RenderCallOptions extends CallOptions {
-  /**
-   * A name for this render or batch: a second call with the same key within 24 hours gets the same one. Absent = a new key for each call.
-   */
+  /** A second call with the same key within 24 hours gets the same render or batch. Absent = a new key for each call. */
   readonly idempotencyKey?: string
 }
 
@@ -23,7 +18,6 @@ export function getCall(url: string, call: CallOptions = {}) {
   return { ...call, method: 'GET', url, isRepeatable: true } as const satisfies Omit<Call<unknown>, 'read'>
 }
 
-/** A call that starts renders. */
 export function startCall(url: string, body: unknown, { idempotencyKey, ...call }: RenderCallOptions = {}) {
   return {
     ...call,

@@ -1,4 +1,3 @@
-/** Lists, page by page, and iterators over all their pages. */
 import { toWire } from '../spelling.ts'
 import type { CallOptions } from '../transport.ts'
 import type {
@@ -21,9 +20,7 @@ export interface ListOptions extends CallOptions {
   readonly perPage?: number
 }
 
-/** Filters about a render. They apply together. */
 interface CommonFilters {
-  /** Template code. */
   readonly template?: string
   /** The whole `reference` of the request. */
   readonly reference?: string
@@ -33,7 +30,7 @@ interface CommonFilters {
   readonly createdBefore?: Date
 }
 
-/** Which renders to list. The filters apply together. */
+/** The filters apply together. */
 export interface RenderFilters extends CommonFilters {
   readonly status?: RenderStatus
   readonly engine?: Engine
@@ -41,16 +38,15 @@ export interface RenderFilters extends CommonFilters {
   readonly batch?: string
 }
 
-/** Which deliveries to list. The filters apply together. All but `status` are about the renders of the deliveries. */
+/** The filters apply together. All but `status` are about the renders of the deliveries. */
 export interface DeliveryFilters extends CommonFilters {
-  /** The status of the delivery. */
   readonly status?: DeliveryStatus
 }
 
 interface CursorOptions extends CallOptions {
   /** 1 to 100. Default: 20. */
   readonly limit?: number
-  /** `nextCursor` of the page before, which had the same filters. */
+  /** `nextCursor` of the page before, asked for with the same filters. */
   readonly cursor?: string
 }
 
@@ -58,14 +54,13 @@ export interface RenderListOptions extends RenderFilters, CursorOptions {}
 
 export interface DeliveryListOptions extends DeliveryFilters, CursorOptions {}
 
-/** One page of renders. It may have fewer than the limit, also if there are more. */
+/** May have fewer renders than the limit even if there are more pages. */
 export interface RenderPage {
   readonly renders: readonly ListedRender[]
   /** Absent on the last page. */
   readonly nextCursor: string | undefined
 }
 
-/** One page of templates. */
 export interface TemplatePage {
   readonly templates: readonly Template[]
   /** Number of templates on all pages. */
@@ -104,7 +99,6 @@ function listCall(
   return { signal, timeoutMs, retries, headers, method: 'GET', url: `${url}?${query}`, isRepeatable: true } as const
 }
 
-/** The items of all pages. */
 export async function* eachItem<Page extends { readonly nextCursor?: string | undefined }, Item>(
   page: (from: { readonly cursor?: string }) => Promise<Page>,
   itemsOf: (page: Page) => readonly Item[],

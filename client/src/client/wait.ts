@@ -1,20 +1,18 @@
-/** Waiting for an end. Of a render, the service is asked to answer when it has ended. */
+/** Waits for the end of renders and batches. The service is asked to answer when the render has ended. */
 import type { Clock } from '../clock.ts'
 import { PlatenError } from '../error.ts'
 import type { CallOptions } from '../transport.ts'
 import type { BatchRecord, RenderRecord } from '../wire.ts'
 
-/** A status record whose PDF exists. */
 export type SucceededRender = RenderRecord & { readonly status: 'succeeded'; readonly pdfUrl: string }
 
-/** The status of a batch of which each render has succeeded or failed. */
 export type EndedBatch = BatchRecord & { readonly status: 'ended'; readonly endedAt: string }
 
 export const WAIT_MS = 600_000
 
 /**
- * A connection that is lost without a word would otherwise take the rest of the wait. A status is small, and the service
- * waits for less than that.
+ * Without it, a connection that is lost silently would take the rest of the wait. A status is small, and the service waits less than this
+ * before it answers.
  */
 export const POLL_ATTEMPT_MS = 60_000
 
@@ -22,31 +20,27 @@ export const POLL_ATTEMPT_MS = 60_000
 const ASKED_SECONDS_MAX = 10
 
 /**
- * Between two requests that are answered at once: those about a batch, and those to a service where too many wait. The first are
- * close together, because most renders take less than a second.
+ * Pauses between requests that are answered at once: about a batch, or by a service where too many wait. The first are short, because most
+ * renders take less than a second.
  */
 const POLL_MS_FIRST = 200
 const POLL_MS_MAX = 5000
 const POLL_GROWTH = 1.5
 
-/** The time that one request has. */
 export interface TimeLeft {
   /** How long the service may wait before it answers. */
   readonly waitSeconds: number
   readonly timeoutMs: number
 }
 
-/** What is waited for. */
 interface Ending<T, End> {
-  /** Reads the record. */
   readonly ask: (left: TimeLeft) => Promise<T>
-  /** The record of an end; undefined = it has not come yet. Throws if it is not the one that is waited for. */
+  /** Undefined = not ended yet. Throws if it ended another way than the caller waits for. */
   readonly endOf: (record: T) => End | undefined
-  /** What to say when the time is over. */
+  /** The message of `TIMED_OUT`. */
   readonly about: (record: T) => { readonly message: string; readonly renderId?: string }
 }
 
-/** A render that is to succeed. */
 export const RENDER_END = {
   endOf(record) {
     if (record.status === 'failed') throw failureOf(record)
@@ -55,7 +49,6 @@ export const RENDER_END = {
   about: ({ status, renderId }) => ({ message: `the render is ${status}`, renderId }),
 } as const satisfies Omit<Ending<RenderRecord, SucceededRender>, 'ask'>
 
-/** A batch whose renders are to end, whichever way. */
 export const BATCH_END = {
   endOf: (record) => (hasEnded(record) ? record : undefined),
   about: ({ batchId, status, queued, running }) => ({
@@ -63,7 +56,6 @@ export const BATCH_END = {
   }),
 } as const satisfies Omit<Ending<BatchRecord, EndedBatch>, 'ask'>
 
-/** Resolves with the record of the end. */
 export async function pollUntilEnd<T, End>(
   { ask, endOf, about }: Ending<T, End>,
   { signal, timeoutMs = WAIT_MS }: CallOptions,
@@ -74,7 +66,7 @@ export async function pollUntilEnd<T, End>(
   for (let pollMs = POLL_MS_FIRST; ; pollMs = Math.min(pollMs * POLL_GROWTH, POLL_MS_MAX)) {
     const askedAt = clock.monotonic()
     const leftMs = Math.max(1, endsAt - askedAt)
-    // The answer must come before the end.
+    // So that the answer comes before our own time is over.
     const waitSeconds = Math.min(ASKED_SECONDS_MAX, Math.max(0, Math.floor(leftMs / 1000) - 1))
     const record = await ask({ waitSeconds, timeoutMs: leftMs })
     const end = endOf(record)

@@ -1,9 +1,7 @@
-/** The events of webhooks, and the two spellings of a render's id. */
 import { fieldOf, parseJson } from '../json.ts'
 import { fromWire } from '../spelling.ts'
 import type { EventType, FailureCode, RenderWarning } from '../wire.ts'
 
-/** What a webhook says. */
 export type WebhookBody = SucceededBody | FailedBody | BatchEndedBody | TestBody
 
 interface EndedBody {
@@ -11,13 +9,11 @@ interface EndedBody {
   readonly id: string
   readonly renderId: string
   readonly template: string
-  /** `reference` of the request. */
   readonly reference?: string
-  /** `metadata` of the request. */
   readonly metadata?: Readonly<Record<string, string>>
   /** Absent if there are none. A render that failed has them only with the code `document_warnings`. */
   readonly warnings?: readonly RenderWarning[]
-  /** How many more warnings there were. Absent if `warnings` has all of them. */
+  /** How many more there were; absent if none. */
   readonly warningsOmitted?: number
 }
 
@@ -27,7 +23,6 @@ export interface SucceededBody extends EndedBody {
   readonly bytes: number
   /** SHA-256 of the PDF. */
   readonly artifactId: string
-  /** Pages of the PDF. */
   readonly pages: number
 }
 
@@ -39,21 +34,17 @@ export interface FailedBody extends EndedBody {
   readonly errorMessage: string
 }
 
-/** Each render of a batch has succeeded or failed. */
+/** Sent when each render of a batch has succeeded or failed. */
 export interface BatchEndedBody {
   readonly batchId: string
   readonly template: string
-  /** `reference` of the batch. */
   readonly reference?: string
-  /** `metadata` of the batch. */
   readonly metadata?: Readonly<Record<string, string>>
   readonly status: 'ended'
-  /** Renders of the batch. */
   readonly total: number
   readonly succeeded: number
   /** Renders that failed, or were deleted before they ended. */
   readonly failed: number
-  /** RFC 3339, UTC. */
   readonly createdAt: string
   /** RFC 3339, UTC. */
   readonly endedAt: string
@@ -77,16 +68,15 @@ export type WebhookEvent =
 
 interface EventOf<Type extends string, Data extends WebhookBody> {
   readonly type: Type
-  /** The same each time this delivery is sent. Ignore a delivery whose id was processed before. */
+  /** The same in every attempt. Ignore a delivery whose id was processed before. */
   readonly deliveryId: string
   /** When it was signed. */
   readonly timestamp: Date
-  /** The body that was sent, in the spelling of the client. */
   readonly data: Data
 }
 
 interface RenderEventOf<Type extends EventType, Data extends SucceededBody | FailedBody> extends EventOf<Type, Data> {
-  /** The render id, spelled as in the other calls. `data.id` is the same id in UUID spelling. */
+  /** In the spelling of the other calls; `data.id` is the same id as a UUID. */
   readonly renderId: string
 }
 
@@ -95,11 +85,10 @@ interface BatchEndedEvent extends EventOf<'batch.ended', BatchEndedBody> {
 }
 
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** Of renders and batches. */
 export const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-/** Reads the event from a body whose signature is valid. Undefined if this version does not know the event. */
+/** `body` has a valid signature. Undefined if this version does not know the event. */
 export function eventOf(
   about: Pick<WebhookEvent, 'deliveryId' | 'timestamp'>,
   body: Uint8Array,
@@ -141,7 +130,7 @@ function isOf(value: unknown, status: string): boolean {
   return fieldOf(value, 'status') === status && typeof id === 'string' && UUID.test(id)
 }
 
-/** Returns the ULID for the number of a UUID: 26 digits of Crockford's base 32. */
+/** 26 digits of Crockford's base 32. */
 export function renderIdOf(uuid: string): string {
   let number = BigInt(`0x${uuid.replaceAll('-', '')}`)
   let text = ''
@@ -149,7 +138,6 @@ export function renderIdOf(uuid: string): string {
   return text
 }
 
-/** Returns the UUID for the number of a ULID. */
 export function uuidOf(renderId: string): string {
   const number = Array.from(renderId).reduce((sum, digit) => sum * 32n + BigInt(DIGITS.indexOf(digit)), 0n)
   const hex = number.toString(16).padStart(32, '0')

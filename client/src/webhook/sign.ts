@@ -1,4 +1,3 @@
-/** Makes deliveries as the service would, for the tests of a receiver. */
 import { systemClock } from '../clock.ts'
 import { toWire } from '../spelling.ts'
 import {
@@ -13,14 +12,13 @@ import {
 } from './event.ts'
 import { keysOf } from './key.ts'
 
-/** What the test is about. Everything that is absent is made up. */
+/** Absent fields are made up. */
 export type TestEvent =
   | TestRenderEvent<'render.succeeded', SucceededBody>
   | TestRenderEvent<'render.failed', FailedBody>
   | TestBatchEvent
   | TestEventOf<'webhook.test', TestBody>
 
-/** Follows from the other fields of the event. */
 type Fixed = 'id' | 'renderId' | 'batchId' | 'status'
 
 interface TestEventOf<Type extends string, Data> {
@@ -40,7 +38,7 @@ interface TestBatchEvent extends TestEventOf<'batch.ended', BatchEndedBody> {
 }
 
 export interface SignOptions {
-  /** The secret of the receiver. During a rotation the service signs with both: `[current, previous]`. */
+  /** During a rotation the service signs with both: `[current, previous]`. */
   readonly secret: string | readonly string[]
   /** Absent = a render that succeeded. */
   readonly event?: TestEvent
@@ -48,7 +46,7 @@ export interface SignOptions {
   readonly brand?: string
 }
 
-/** What to send to a receiver by POST. The names of the headers are in lower case, as servers hand them on. */
+/** To be sent by POST. Header names are in lower case, as servers hand them on. */
 export interface SignedDelivery {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -56,7 +54,7 @@ export interface SignedDelivery {
 
 /**
  * Signs an event as the service does, so that a receiver can be tested without a service. Rejects with `TypeError` when no secret is given,
- * or when an id or the time is none.
+ * or when an id or the time is invalid.
  */
 export async function signTestEvent({
   secret,
@@ -71,7 +69,7 @@ export async function signTestEvent({
   const keys = await keysOf(secret, 'sign')
   const [standard, service] = await Promise.all([
     Promise.all(keys.map((key) => hmac(key, `${id}.${seconds}.${body}`))),
-    // This header has room for one signature. The service makes it with the secret that its receivers have known the longest.
+    // This header has room for one signature. The service signs with the secret that its receivers have known longest.
     hmac(keys.at(-1) ?? keys[0], `${seconds}.${body}`),
   ])
   const headers = {
@@ -87,7 +85,7 @@ export async function signTestEvent({
   return { headers, body }
 }
 
-/** The fields in the order of the service. */
+/** In the order of the service. */
 function bodyOf(event: TestEvent, deliveryId: string, timestamp: Date): object {
   if (event.type === 'webhook.test') {
     return { id: deliveryId, status: 'test', createdAt: event.data?.createdAt ?? timestamp.toISOString() }
