@@ -1,7 +1,7 @@
 /**
- * The limiter of several API processes: the algorithm of `contract/src/port/limiter-state.ts` as a script inside Redis. So each decision is one
- * call, and no two interleave. All keys of an account are in one hash slot, and everything expires. If Redis loses its data, rates are
- * generous for one minute. Lanes and reservations are wrong until they are counted anew; charges come back from the event log.
+ * The limiter of several API processes: the algorithm of `contract/src/port/limiter-state.ts` as a script inside Redis. So each decision is
+ * one call, and decisions do not interleave. All keys of an account are in one hash slot, and everything expires. If Redis loses its data,
+ * rates are generous for one minute. Lanes and reservations are wrong until they are counted anew; charges come back from the event log.
  * Completing a render again changes nothing for as long as its charge is kept.
  */
 
@@ -34,7 +34,7 @@ import { openScript } from './script.ts'
 /** The maximum age of a holding, and the minimum for which an end without a charge is remembered. No older record is rendered. */
 const KEPT_MS = VIEW_KEPT_MS
 
-/** In the place of an id, for operations on no render. */
+/** In the place of an id, for operations without a render. */
 const NO_RENDER = ''
 
 interface LimiterOptions {
@@ -42,7 +42,6 @@ interface LimiterOptions {
   readonly clock?: Clock
 }
 
-/** Makes the limiter in Redis. */
 export function redisLimiter(redis: RedisConnection, { clock }: LimiterOptions = {}): AuditableLimiter {
   const script = openScript(redis, { file: './limiter.lua', precededBy: './limiter/charge.lua', clock })
   const fixed = { windowMs: RATE_WINDOW_MS, keptMs: KEPT_MS, chargeKeptMs: CHARGES_KEPT_MS }
@@ -94,7 +93,6 @@ export function redisLimiter(redis: RedisConnection, { clock }: LimiterOptions =
   }
 }
 
-/** Runs the script on keys of an account. */
 type Run = (keys: readonly string[], request: object, signal: AbortSignal) => Promise<unknown>
 
 function confirming(run: Run): AuditableLimiter['confirm'] {
@@ -147,8 +145,8 @@ interface Ends {
 }
 
 /**
- * The last 15 characters of an id as two numbers: of nine, and of the six after them. They have all random bits of an id, and the six are
- * of its tag alone.
+ * The last 15 characters of an id as two numbers: of nine, and of the six after them. They hold all random bits of an id; the six hold
+ * those of its tag.
  */
 function tailOf(id: RenderId): readonly [number, number] {
   return [numberOf(id, 11, 20), numberOf(id, 20, 26)]
@@ -160,7 +158,7 @@ function numberOf(id: RenderId, from: number, to: number): number {
   return number
 }
 
-/** Of each character code, what it is worth in an id. */
+/** By character code: its value in an id. */
 const DIGITS = Array.from({ length: 128 }, (_, code) =>
   Math.max(0, '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(String.fromCharCode(code))),
 )
@@ -193,8 +191,8 @@ function keysOf(account: string, period: string): readonly string[] {
 }
 
 /**
- * The key of a set of renders that ended without a charge and began in the same nine hours, which the first five characters of an id tell.
- * The set can expire as a whole, and takes half the memory of one key per render.
+ * The set of renders that ended without a charge and began in the same nine hours, which the first five characters of an id tell. The set
+ * expires as a whole, and takes half the memory of one key per render.
  */
 function endedKey(account: string, id: RenderId | typeof NO_RENDER): string {
   return `${limiterPrefix(account)}:ended:${endedPart(id)}`
