@@ -32,7 +32,6 @@ const OF_RENDER = `${COLUMNS} WHERE render = ? ORDER BY id`
 const FORGET = `DELETE FROM delivery WHERE render = ?`
 
 interface DeliveryLogOptions {
-  /** The clock by which deliveries are due. */
   readonly clock: Clock
   /** Limits the wait for a first attempt; by default the same clock. */
   readonly timer?: Pick<Clock, 'monotonic' | 'sleep'>

@@ -13,7 +13,6 @@ type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent'
 export interface ServiceLog extends Log, Pick<LogOutput, 'droppedLines'> {}
 
 interface LogOptions {
-  /** The lowest level that is written. */
   readonly level: LogLevel
   /** The name of the deployable, as in metrics: `api`. In each line. */
   readonly process: string

@@ -7,7 +7,6 @@ const KNOWN = new Set(['time', 'level', 'msg', 'process', 'version', 'instance',
  * cursor.
  */
 export function readableLine(line: string): string {
-  // The log has written it.
   const fields: { time: string; level: string; msg: string; err?: { message?: string } } & Record<string, unknown> =
     JSON.parse(line)
   const { time, level, msg, err } = fields

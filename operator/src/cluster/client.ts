@@ -50,7 +50,6 @@ interface Place {
 export type CustomLocation = ObjectLocation & { readonly name: string }
 
 interface ListOptions {
-  /** Objects per page. */
   readonly limit: number
   /** From the previous page. */
   readonly continue?: string | undefined
@@ -60,7 +59,7 @@ interface ListOptions {
 
 interface ListPage {
   readonly items: readonly KubeObject[]
-  /** Where a watch starts after the last page. */
+  /** A watch starts here after the last page. */
   readonly resourceVersion: string
   /** Absent on the last page. */
   readonly continue?: string
