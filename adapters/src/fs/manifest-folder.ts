@@ -13,7 +13,6 @@ import { isErrno, NOT_THERE } from './durable-folder.ts'
 export const MANIFEST_FOLDER = 'manifest-by-hour/'
 const EXTENSION = '.json'
 
-/** Returns the path of an object below its bucket. */
 export function pathOfKey(key: string): string {
   const name = key.slice(MANIFEST_PREFIX.length)
   const hour = key.startsWith(MANIFEST_PREFIX) ? hourOfFile(name) : undefined

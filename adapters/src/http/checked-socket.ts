@@ -32,7 +32,6 @@ export interface Ports {
 
 export const USUAL_PORTS: Ports = { http: 80, https: 443 }
 
-/** The step that failed: no address, an address that is not permitted, no connection, no TLS session. */
 type ConnectStep = 'dns' | 'blocked' | 'connection' | 'tls'
 
 export class UnreachableError extends Error {

@@ -10,7 +10,6 @@ export interface Connection {
   /** Connections are reused only for calls with the same key. */
   readonly key: string
   readonly client: Client
-  /** Destroying it ends the connection. */
   readonly socket: Socket
 }
 

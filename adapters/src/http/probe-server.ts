@@ -35,7 +35,6 @@ export interface Health {
 
 /** A process opens the probes first and closes them last: a drain without probes would look like a hang. Closing cuts off open requests. */
 export interface Probes extends AsyncDisposable {
-  /** Undefined when nothing listens. */
   readonly port: number | undefined
   /** Reports this health until disposed; then the process is not ready, whatever `health` says. */
   serving(health: Health): Disposable

@@ -80,7 +80,6 @@ export interface KafkaConnection extends AsyncDisposable, KafkaPorts {
 }
 
 interface ClientWatch {
-  /** Called when it logs something. */
   activity?(): void
   /** Called when it has a connection to a broker again after a loss, before it sends anything on it. */
   reconnected?(): void

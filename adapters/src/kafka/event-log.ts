@@ -27,14 +27,14 @@ import type { Lag } from './partition/partition.ts'
 import { DEAD_TOPIC, EVENT_TOPIC, readerGroup } from './topic.ts'
 
 interface EventLogSettings {
-  /** Prefix of topic and group names; see `TopicSettings`. */
+  /** See `TopicSettings`. */
   readonly prefix: string
-  /** Called for each unreadable record that was dead-lettered, for a counter. */
+  /** Called for each dead letter, for a counter. */
   readonly deadLettered?: (() => void) | undefined
 }
 
 export interface KafkaEventLog extends EventLog, ReplayableLog {
-  /** False after a reader was silent for so long that only a new process helps. */
+  /** As in `GroupConsumer`, for all readers. */
   isAlive(): boolean
   /** The records left in the partitions of this process; of one reader, or of all. */
   lag(reader?: string): readonly Lag[]

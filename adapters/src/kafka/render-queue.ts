@@ -25,16 +25,16 @@ import type { Watermark } from './partition/watermark.ts'
 import { DEAD_TOPIC, queueTopic } from './topic.ts'
 
 interface RenderQueueSettings {
-  /** Prefix of topic and group names; see `TopicSettings`. */
+  /** See `TopicSettings`. */
   readonly prefix: string
   /** The lanes consumed here; absent = all. Records of every lane can be enqueued. */
   readonly lanes?: readonly Lane[] | undefined
-  /** Called for each unreadable record that was dead-lettered, for a counter. */
+  /** Called for each dead letter, for a counter. */
   readonly deadLettered?: (() => void) | undefined
 }
 
 interface KafkaRenderQueue extends RenderQueue, AsyncDisposable {
-  /** False after a consumer was silent for so long that only a new process helps. */
+  /** As in `GroupConsumer`, for all consumers. */
   isAlive(): boolean
 }
 

@@ -13,7 +13,7 @@ const STATUS_CLASSES = ['2xx', '4xx', '5xx']
 /** Requests without a route share one label: callers choose their methods and paths. */
 const UNROUTED = { route: 'none', method: 'other' }
 
-/** Calls `directory` at each scrape; it must neither wait nor throw. Call once per `metrics`. */
+/** Calls `directory` at each scrape; it must neither wait nor throw. */
 export function apiMeter(metrics: Metrics, { directory }: { directory: () => DirectoryState }): ApiMeter {
   gaugeDirectory(metrics, directory)
   const refused = metrics.counter(

@@ -21,7 +21,6 @@ export interface Dependencies {
   connectionBroke(name: Dependency): void
 }
 
-/** Call once per `metrics`. */
 export function dependencyMeters(metrics: Metrics, clock: Pick<Clock, 'monotonic'>): Dependencies {
   const states = new Map<Dependency, () => boolean>()
   const up: Gauge = new Gauge({

@@ -28,7 +28,6 @@ const QUEUE_BUCKETS = exponentialBuckets(10e-9, 10, 12)
 type WorkStates = ReadonlyMap<string, () => WorkState>
 
 interface Counted {
-  /** The kinds of objects that are listed and watched. */
   readonly kinds: readonly string[]
   readonly lease: string
   /** Name and port of the API server. */
@@ -44,7 +43,6 @@ const OPERATIONS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELET
 /** The code of client-go for a request without an answer. */
 const NO_ANSWER = '<error>'
 
-/** Call once per `metrics`. */
 export function operatorMeter(metrics: Metrics, counted: Counted): OperatorMeter {
   const workStates = new Map<string, () => WorkState>()
   gaugeWork(metrics.registry, workStates)

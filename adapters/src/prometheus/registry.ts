@@ -8,11 +8,10 @@ import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from
 type Labels<Label extends string> = Readonly<Record<Label, readonly string[]>>
 
 /**
- * Each series that is known when its metric is added exists as 0 from the first scrape. Else a rate would miss the count with which a
- * series appears.
+ * Each name can be added once, so functions that add metrics are called once per registry. Each series that is known when its metric is
+ * added exists as 0 from the first scrape. Else a rate would miss the count with which a series appears.
  */
 export interface Metrics {
-  /** In the exposition format of Prometheus. */
   text(): Promise<string>
   /** Answers a scrape: in OpenMetrics if `accept` has that and there are exemplars, which the other format lacks. */
   exposition(accept: string | undefined): Promise<Exposition>
@@ -49,7 +48,6 @@ interface TracedHistogram<Label extends string> {
   zero(labels: Readonly<Record<Label, string>>): void
 }
 
-/** By label value. */
 type Labelled = Readonly<Record<string, number>>
 
 const NONE: Labels<string> = {}

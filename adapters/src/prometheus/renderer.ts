@@ -30,7 +30,6 @@ interface RendererMeterOptions {
   readonly isChromiumUp?: (() => boolean) | undefined
 }
 
-/** Call once per `metrics`. */
 export function rendererMeter(metrics: Metrics, options: RendererMeterOptions): RendererMeter {
   const { tenants } = options
   const wait = metrics.tracedHistogram(

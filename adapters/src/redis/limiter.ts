@@ -63,7 +63,7 @@ export function redisLimiter(redis: RedisConnection, { clock }: LimiterOptions =
         unitsInAll: unitsOf(request),
       }
       const decision = await run(keys, { ...reserving, holdMs: RESERVATION_MS }, signal)
-      // The script returns the type of the port.
+      // The script returns the types of the port, here and below.
       return decision as Decision
     },
     confirm: confirming(run),
@@ -72,7 +72,6 @@ export function redisLimiter(redis: RedisConnection, { clock }: LimiterOptions =
     },
     completeAll,
     async usage(account, period, signal) {
-      // The script returns the type of the port.
       return (await run(keysOf(account, period), { operation: 'usage', period }, signal)) as Usage
     },
     async report(query, signal) {
@@ -87,7 +86,6 @@ export function redisLimiter(redis: RedisConnection, { clock }: LimiterOptions =
       return { ...rest, templates: Array.isArray(templates) ? templates : [], days: Array.isArray(days) ? days : [] }
     },
     async chargeTotal(account, period, signal) {
-      // The script returns the type of the port.
       return (await run(keysOf(account, period), { operation: 'chargeTotal' }, signal)) as ChargeTotal
     },
   }
@@ -128,7 +126,6 @@ function completing(redis: RedisConnection, run: Run): AuditableLimiter['complet
     }
     return await Promise.all(
       groups.map(async ({ account, period, keys, ends }) => {
-        // The script returns the type of the port.
         const total = (await run(keys, { ...completing, ends }, signal)) as ChargeTotal
         return { account, period, ...total }
       }),

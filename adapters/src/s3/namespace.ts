@@ -1,6 +1,4 @@
 /** The buckets and keys that belong to an installation. */
-
-/** The buckets and keys that belong to an installation. */
 export interface S3Namespace {
   /** The service's own bucket. Tenants may have other ones. */
   readonly bucket: string

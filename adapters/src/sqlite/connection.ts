@@ -8,7 +8,6 @@ export type Command = readonly { readonly sql: string; readonly values?: readonl
 
 export type Row = Readonly<Record<string, SQLOutputValue>>
 
-/** The rows of each statement, or why the command took no effect. */
 export type CommandResult =
   | { readonly kind: 'rows'; readonly rows: readonly (readonly Row[])[] }
   /** The command has a fault, such as a broken constraint. */

@@ -37,7 +37,6 @@ export async function exit(code: number): Promise<never> {
   process.exit(code)
 }
 
-/** For an error that nobody caught. */
 export function exitCrashed(): void {
   void exit(1)
 }

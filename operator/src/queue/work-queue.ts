@@ -238,6 +238,5 @@ export class WorkQueue {
 
 /** Waiting keys, and since when they wait, in the order in which they are handed out. */
 interface KeyGroup extends Readonly<Record<Priority, Map<string, number>>> {
-  /** The number of keys that workers have. */
   processing: number
 }

@@ -28,7 +28,6 @@ export type Prepared =
   | { readonly isPending: true }
   | {
       readonly statusFields?: StatusFields
-      /** When to prepare it again. */
       readonly retryAt?: Instant
       /** A part of the resource that has no effect although it should. */
       readonly warning?: Warning

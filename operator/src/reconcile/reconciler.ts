@@ -64,7 +64,6 @@ interface ReconcilerOptions {
   readonly compilation: Pick<Compilation, 'resultOf' | 'tenantsOf' | 'dependentsOf'>
   readonly publication: Pick<Publication, 'start' | 'isEmpty' | 'submit' | 'inForceSince'>
   readonly propagation: Pick<Propagation, 'last' | 'isEnforced' | 'whenEnforced'>
-  /** What the status of a tenant must show of its usage. */
   readonly usageOf: (uid: Uid) => TenantStatus['usage']
   readonly handlers: Readonly<Record<Kind, KindHandler>>
   readonly queue: Pick<WorkQueue, 'add' | 'addAfter'>

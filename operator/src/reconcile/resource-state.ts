@@ -16,7 +16,6 @@ export interface ResourceState {
 }
 
 export type Stage =
-  /** Nothing was done for it. */
   | { readonly step: 'new' }
   | Preparing
   | Submitted

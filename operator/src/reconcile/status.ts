@@ -33,7 +33,6 @@ interface StatusInput {
   readonly now: Instant
 }
 
-/** All fields that the status of any kind may have. */
 export type Status = PlanStatus & TenantStatus & TemplateStatus & ApiKeyStatus
 
 /** The fields of a status that do not come from compiling: counts, names of Secrets. */
@@ -42,7 +41,6 @@ export type StatusFields<Fields extends Status = Status> = Omit<
   keyof SettingsStatus | 'observedGeneration' | 'conditions'
 >
 
-/** The fields that show the settings in force. */
 type SettingsStatus = Pick<Status, 'accountId' | 'effective' | 'published' | 'code' | 'engine' | 'digest' | 'version'>
 
 export function statusOf({ result, progress, statusFields, before, now }: StatusInput): Status {
@@ -70,7 +68,6 @@ export function mergePatchOf(before: object, after: object): object {
   return Object.fromEntries([...others, ...gone])
 }
 
-/** The time since which a condition has had its value. */
 function withTransitionTime(condition: Condition, { conditions = [] }: Status, now: Instant) {
   const last = conditions.find(({ type, status }) => type === condition.type && status === condition.status)
   return { ...condition, lastTransitionTime: last?.lastTransitionTime ?? kubernetesTime(now) }

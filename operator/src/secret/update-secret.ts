@@ -90,7 +90,6 @@ export async function updateSecret<Verdict extends { readonly write?: WantedSecr
   }
 }
 
-/** Reads the state of a Secret, for the audit. */
 export async function observeSecret(
   client: SecretClient,
   place: SecretLocation,

@@ -15,7 +15,7 @@ interface Connecting {
 }
 
 /**
- * kafkajs sets after every response a timer to check for waiting requests, even if there are none. Its delay is then negative, and Node
+ * After every response kafkajs sets a timer to check for waiting requests, even if there are none. Its delay is then negative, and Node
  * warns about that a thousand times a second on each connection. Waiting requests are also checked after the next response. Applies to the
  * whole process. Safe to call several times.
  */

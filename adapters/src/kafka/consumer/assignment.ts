@@ -57,7 +57,6 @@ export class Assignment {
     for (const partition of before.values()) if (!this.has(partition)) partition.revoke()
   }
 
-  /** Takes the next buffered record of a topic: in order within a partition, the partitions in turn. */
   take(topic: string): TakenRecord | undefined {
     const partitions = this.all()
     for (let i = 0; i < partitions.length; i++) {

@@ -56,7 +56,6 @@ export async function readStarts(
 
 interface LogRange {
   readonly first: number
-  /** The offset after the last record. */
   readonly end: number
 }
 

@@ -39,7 +39,7 @@ export interface ReminderSender {
   readonly connection: Pick<KafkaConnection, 'send' | 'log'>
   readonly clock: Pick<Clock, 'now'>
   readonly prefix: string
-  /** Called for each dead-lettered reminder, for a counter. */
+  /** Called for each dead letter, for a counter. */
   readonly deadLettered?: (() => void) | undefined
 }
 

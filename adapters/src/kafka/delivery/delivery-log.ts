@@ -45,7 +45,7 @@ export interface DeliveryLogPorts {
 }
 
 interface DeliveryLogSettings {
-  /** Prefix of topic and group names; see `TopicSettings`. */
+  /** See `TopicSettings`. */
   readonly prefix: string
   readonly bucket: string
   readonly deadLettered?: (() => void) | undefined
@@ -62,7 +62,7 @@ interface DeliveryReader extends Pick<DeliveryLog, 'schedule' | 'find' | 'listBy
 
 /** Closing it leaves the group; other processes get the deliveries in hand. */
 export interface KafkaDeliveryLog extends DeliveryLog, DeliveryReader, AsyncDisposable {
-  /** False after a silence so long that only a new process helps. */
+  /** As in `GroupConsumer`. */
   isAlive(): boolean
   lag(): readonly Lag[]
 }

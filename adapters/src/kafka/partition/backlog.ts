@@ -29,7 +29,7 @@ interface BacklogWatch extends AsyncDisposable {
 }
 
 interface BacklogSettings {
-  /** Prefix of topic and group names; see `TopicSettings`. */
+  /** See `TopicSettings`. */
   readonly prefix: string
   readonly readers: readonly string[]
   readonly deliveries: readonly GroupTopics[]

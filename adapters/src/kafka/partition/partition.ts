@@ -49,7 +49,6 @@ export interface Partition {
   missing(messages: readonly KafkaMessage[], highWatermark: number): KnownRecord | undefined
   /** Buffers the fetched records, except known ones. Returns how many were added. */
   add(messages: readonly KafkaMessage[], highWatermark: number): number
-  /** Takes the next record. */
   shift(): StoredRecord | undefined
   requeue(record: StoredRecord): void
   done(record: StoredRecord): void

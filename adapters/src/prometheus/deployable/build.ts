@@ -5,10 +5,9 @@ import type { Metrics } from '../registry.ts'
 
 /** The Dockerfile writes the commit into this folder. */
 const PACKAGE = new URL('../../..', import.meta.url).pathname
-/** A commit of Git, with a mark if files were changed since. */
 const COMMIT = /^[0-9a-f]{7,64}(-dirty)?$/
 
-/** In an image, `folder` holds the file `commit`. Call once per `metrics`. */
+/** In an image, `folder` holds the file `commit`. */
 export function gaugeBuild(
   metrics: Metrics,
   { deployable, folder = PACKAGE }: { readonly deployable: string; readonly folder?: string },

@@ -11,7 +11,7 @@ interface Certificates {
 }
 type CertificatesOf = Partial<Record<(typeof PARTIES)[number], Certificates | undefined>>
 
-/** One series for each party with files. Calls `latest` at each scrape. Call once per `metrics`. */
+/** One series for each party with files. Calls `latest` at each scrape. */
 export function gaugeCertificates(metrics: Metrics, latest: () => CertificatesOf): void {
   const read = () => {
     const certificates = latest()

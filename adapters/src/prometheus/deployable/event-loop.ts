@@ -18,7 +18,6 @@ interface EventLoopOptions {
   readonly samplesMin?: number
 }
 
-/** Call once per `metrics`. */
 export function gaugeEventLoop(metrics: Metrics, { isRead, samplesMin = SAMPLES_MIN }: EventLoopOptions): void {
   const delay = isRead ? recentDelay(samplesMin) : undefined
   const gauge = (name: string, of: string, secondsOf: (delay: DelaySeconds) => number) =>

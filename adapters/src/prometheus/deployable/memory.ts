@@ -10,7 +10,6 @@ import type { Metrics } from '../registry.ts'
 /** The path of a container's own control group, version 2. */
 const CGROUP = '/sys/fs/cgroup'
 
-/** Call once per `metrics`. */
 export function gaugeMemory(metrics: Metrics, { cgroup = CGROUP }: { cgroup?: string } = {}): void {
   metrics.observableGauge(
     'platen_memory_used_bytes',

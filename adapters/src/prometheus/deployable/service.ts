@@ -7,7 +7,7 @@ interface ServiceState {
   readonly isDraining: () => boolean
 }
 
-/** Reads the state at each scrape. Call once per `metrics`. */
+/** Reads the state at each scrape. */
 export function serviceMetrics(metrics: Metrics, { log, clock, isDraining }: ServiceState): void {
   metrics.observableCounter(
     'platen_log_lines_dropped_total',

@@ -6,7 +6,6 @@ interface SettingsState {
   readonly isRefused: () => boolean
 }
 
-/** Call once per `metrics`. */
 export function gaugeSettings(metrics: Metrics, settings: SettingsState): void {
   metrics.observableGauge(
     'platen_settings_timestamp_seconds',

@@ -1,7 +1,6 @@
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
 import type { Metrics } from '../registry.ts'
 
-/** Call once per `metrics`. */
 export function projectionMeter(metrics: Metrics): ProjectionMeter {
   const events = metrics.counter(
     'platen_projection_events_total',

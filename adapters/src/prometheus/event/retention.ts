@@ -2,7 +2,6 @@ import { REMOVED_KINDS, type RetentionMeter } from '@platen/contract/port/retent
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Metrics } from '../registry.ts'
 
-/** Call once per `metrics`. */
 export function retentionMeter(metrics: Metrics, clock: Pick<Clock, 'now'>): RetentionMeter {
   const removals = metrics.counter(
     'platen_retention_removals_total',

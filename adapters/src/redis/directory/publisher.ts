@@ -163,7 +163,7 @@ function enforcementReader(
 }
 
 interface ReadersAnswer {
-  /** May be a list if empty: Lua has one empty table for lists and objects. */
+  /** A list, which Lua encodes as an object when it is empty. */
   readonly reports: Readonly<Record<string, { readonly mark: string }>>
   readonly epoch: number
   /** For how many milliseconds reports have been collected. */

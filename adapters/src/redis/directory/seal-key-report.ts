@@ -57,7 +57,7 @@ export async function readSealKeyReports(
 }
 
 interface ReportsAnswer {
-  /** May be a list if empty: Lua has one empty table for lists and objects. */
+  /** A list, which Lua encodes as an object when it is empty. */
   readonly reports: Readonly<Record<string, { readonly sealKeys: readonly string[]; readonly at: number }>>
   readonly now: number
 }

@@ -1,4 +1,3 @@
-/** A row of the table of deliveries, as log and list read it. */
 import type { DeliveryRecord, DeliveryStatus } from '@platen/contract/domain/delivery.ts'
 import type { Row } from '../connection.ts'
 import { textIn } from '../database.ts'

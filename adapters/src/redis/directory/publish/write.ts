@@ -49,7 +49,7 @@ export async function claim(
   epoch: number | undefined,
   signal: AbortSignal,
 ): Promise<StoredState> {
-  // The script returns these types.
+  // The script returns these types, here and below.
   const answer = (await script({ keys: [], request: { operation: 'claim', epoch } }, signal)) as
     | ({ readonly kind: 'claimed' } & StoredState)
     | { readonly kind: 'fenced'; readonly epoch: number }
@@ -102,7 +102,6 @@ async function writeChange(
   const { revisionId, revision } = next
   const named = { schema: FORMAT, epoch, mark: revisionId, revision, after: last.revisionId }
   const request = { operation: 'change', ...named, changes: text, kept: DIRECTORY_CHANGES_KEPT_MAX }
-  // The script returns these types.
   const answer = (await script({ keys: [], request }, signal)) as Answer
   if (answer.kind === 'fenced') throw fencedBy(answer.epoch, epoch)
   return answer.kind === 'published' ? answer : undefined
@@ -128,7 +127,6 @@ async function replaceAll({ script, redis, epoch, next }: Write, signal: AbortSi
   const keys = KINDS.map((kind) => hashKey(kind, revisionId))
   for (let tries = 0; tries < DIRECTORY_LOADS_MAX; tries++) {
     for (const kind of KINDS) await stage(redis, { key: hashKey(kind, revisionId), values: values[kind] }, signal)
-    // The script returns these types.
     const answer = (await script({ keys, request }, signal)) as Answer
     switch (answer.kind) {
       case 'published':
