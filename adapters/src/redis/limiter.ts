@@ -142,8 +142,8 @@ interface Ends {
 }
 
 /**
- * The last 15 characters of an id as two numbers: of nine, and of the six after them. They hold all random bits of an id; the six hold
- * those of its tag.
+ * The last 15 characters of an id as two numbers: of nine, and of the six after them. Together they have all random bits of an id; the last
+ * six are of its tag alone.
  */
 function tailOf(id: RenderId): readonly [number, number] {
   return [numberOf(id, 11, 20), numberOf(id, 20, 26)]
