@@ -1,13 +1,13 @@
 /**
- * Opens the artifact store of an installation. The processes of a cluster and `platen publish` open it here. The embedded service opens its
- * folder itself, because it also serves the files.
+ * Opens the artifact store for the processes of a cluster and `platen publish`. The embedded service opens its folder itself, because it
+ * also serves the files.
  */
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Ids } from '@platen/lib/ids.ts'
 import { openS3ArtifactStore, type S3ArtifactStoreOptions } from './s3/artifact-store.ts'
 
-/** Settings under the name of the kind of store. Another kind adds a member to this type, and its case below. */
+/** Each kind of store has a member here, and a case below. */
 interface ArtifactStoreSettings {
   readonly s3: Omit<S3ArtifactStoreOptions, 'clock' | 'ids' | 'latest' | 'onBrokenConnection'>
 }

@@ -1,4 +1,4 @@
-/** The settings of an operator. docs/cluster.md is generated from this table. */
+/** docs/cluster.md is generated from this table. */
 import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
 import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { brandSetting, PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'

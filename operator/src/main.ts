@@ -1,7 +1,4 @@
-/**
- * The composition root of an operator. It reads resources from the API server, writes settings to Redis, and writes sources to the
- * artifact store.
- */
+/** Composes an operator. It reads resources from the API server, and writes settings to Redis and sources to the artifact store. */
 import { REQUESTS_KEPT } from '@platen/adapters/kafka/limit.ts'
 import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'

@@ -1,7 +1,6 @@
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 
-/** The limiter, which counts its failed calls. */
 export function countedLimiter(limiter: Limiter, meter: Pick<ApiMeter, 'limiterFailed'>): Limiter {
   const counted = async <T>(call: Promise<T>): Promise<T> => {
     try {

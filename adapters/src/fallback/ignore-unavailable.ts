@@ -1,14 +1,12 @@
-/** Calls that are tried once. The projection makes up for those that fail. */
 import type { Log } from '@platen/lib/log.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 
 interface LogContext {
   readonly log: Log
-  /** What the line names the render by. */
   readonly fields: object
 }
 
-/** Resolves when the call succeeded or threw `Unavailable`. Rejects with every other error. */
+/** Resolves when the call succeeded or threw `Unavailable`: the projection makes up for it. Rejects with every other error. */
 export async function ignoreUnavailable(call: Promise<void>, { log, fields }: LogContext): Promise<void> {
   try {
     await call

@@ -1,9 +1,9 @@
 /**
  * A limiter for the time in which the shared one cannot be reached. Each process then enforces its share of the limits, with the same
- * algorithm in its own memory. So all processes together admit no more than the limits say, as far as their number is known. A caller
- * gets less if it reaches only one process, or if the load is uneven.
+ * algorithm in its own memory. All processes together admit no more than the limits say, as far as their number is known. A caller gets
+ * less if it reaches only one process, or if the load is uneven.
  *
- * A rate is never rounded down to 0: of a limit smaller than the number of processes, each process admits one. A quota is rounded
+ * A rate is never rounded down to 0: if a limit is smaller than the number of processes, each process admits one render. A quota is rounded
  * down, because it is money: with five units left and ten processes, no process admits a render until the shared limiter is back.
  */
 
@@ -20,15 +20,14 @@ import { openLruCache } from '@platen/lib/lru-cache.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { ignoreUnavailable } from './ignore-unavailable.ts'
 
-/** Accounts and months whose usage a process remembers for an outage of Redis: some MB, and more than are busy at a time. */
+/** Accounts and months whose usage a process remembers for an outage of Redis. More than are busy at a time; they take some MB. */
 export const FALLBACK_ACCOUNTS_MAX = 10_000
 
 interface FallbackLimiterOptions {
-  /** The limiter that all processes share. */
   readonly limiter: Limiter
   readonly clock: Clock
   readonly log: Log
-  /** The number of processes that admit renders, as far as is known. Absent: this one alone, or this one admits none. */
+  /** The number of processes that admit renders, as far as is known. Default: 1. */
   readonly replicas?: () => number
 }
 
@@ -39,8 +38,8 @@ const KEPT_MS = Math.max(2 * RATE_WINDOW_MS, RESERVATION_MS)
  * Asks the shared limiter, and enforces this process's share where that throws `Unavailable`. `confirm` and `complete` are tried once and
  * do not fail meanwhile: the renderer that claims a render confirms it again, and charges follow from the event log.
  *
- * A render that was admitted here counts here for its minute, even if the shared limiter was back in between. If each outage began
- * with empty windows, a limiter that fails again and again would admit one share each time.
+ * A render that was admitted here counts here for its minute, even if the shared limiter was back in between. Else a limiter that fails
+ * again and again would admit one share at each outage.
  */
 export function fallbackLimiter({ limiter, clock, log, replicas = () => 1 }: FallbackLimiterOptions): Limiter {
   const snapshots = openUsageSnapshots()
@@ -95,7 +94,7 @@ interface UsageSnapshot {
 
 type Month = Pick<Reservation, 'account' | 'period'>
 
-/** Keeps the snapshots of the accounts used last. An unknown account has used nothing. */
+/** Keeps the usage of the accounts used last. An unknown account has used nothing. */
 function openUsageSnapshots() {
   const snapshots = openLruCache<UsageSnapshot>(FALLBACK_ACCOUNTS_MAX)
   const nameOf = ({ account, period }: Month) => `${account} ${period}`
@@ -118,12 +117,12 @@ function trackReserved<T>(
   return result
 }
 
-/** Which limits apply to all processes together. With several processes, each gets a part of them. */
+/** With several processes, each gets a part of the limits that are `divided`. */
 export type LimitShares<All> = {
   readonly [Name in keyof Required<All>]: Name extends `${string}PerMinute` ? 'divided' : 'divided' | 'tab' | 'whole'
 }
 
-/** Lists every limit. A new limit does not compile until this table says what share of it one of several processes has. */
+/** Lists every limit, so that a new limit does not compile until its share is decided. */
 export const LIMIT_SHARES = {
   syncRateLimitPerMinute: 'divided',
   asyncRateLimitPerMinute: 'divided',

@@ -1,7 +1,7 @@
 /**
- * The render ledger of a cluster, whole: the ledger that the processes share, the list of renders beside it, and what a renderer does
- * while the two are unavailable. They are views, and no render waits for them: the projections read the ends that they miss from the
- * event log. Only a claim is repeated, by the renderer, when nothing at all can say whether the render has ended.
+ * The render ledger of a cluster: the shared ledger, the list of renders beside it, and what a renderer does while both are unavailable.
+ * Ledger and list are views, and no render waits for them: the projections read missed ends from the event log. Only a claim is repeated,
+ * when neither the ledger nor the artifact store can say whether the render has ended.
  */
 import { RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
 import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
@@ -18,7 +18,6 @@ import { ignoreUnavailable } from './ignore-unavailable.ts'
 interface FallbackLedgerOptions {
   readonly list: Pick<RenderListView, 'put' | 'cancel' | 'remove'>
   readonly artifacts: Pick<ArtifactStore, 'has'>
-  /** The bucket of manifests. */
   readonly serviceBucket: string
   readonly log: Log
 }
@@ -27,16 +26,16 @@ interface FallbackLedgerOptions {
 const LOCAL_FENCE = 0
 
 /**
- * The ledger, which also tells the list of each render that is accepted, begins or ends; of a sync render only that it ended. While it
- * throws `Unavailable`, `claim` is granted to this process alone, unless the render has a manifest: if two renderers run it, the manifest
- * that is written first counts. `claim` throws that error only if the artifact store cannot be reached either; `renew`, `release` and
- * `complete` never do.
+ * Tells the list of each async render that is accepted, begins or ends, and of each sync render that ended. While the ledger throws
+ * `Unavailable`, `claim` is granted to this process alone, unless the render has a manifest: if two renderers run it, the manifest that is
+ * written first counts. `claim` throws that error only if the artifact store cannot be reached either; `renew`, `release` and `complete`
+ * never do.
  */
 export function fallbackRenderLedger(
   ledger: RenderLedger,
   { list, artifacts, serviceBucket, log }: FallbackLedgerOptions,
 ): RenderLedger {
-  // Only for renders in hand, since each is completed in the end. An attempt that crashes the whole process is counted nowhere.
+  // Only for renders in hand, since each is completed in the end. Attempts that crash the process are not counted.
   const attempts = new Map<RenderId, number>()
 
   const once = (call: Promise<void>, fields: object) => ignoreUnavailable(call, { log, fields })

@@ -1,9 +1,9 @@
 /**
- * Objects as files below one folder, `<root>/<bucket>/<key>`, and the signed URLs under which the service itself serves them. Manifests
- * are in folders of their hour: see `manifest-folder.ts`.
+ * Objects as files below one folder, `<root>/<bucket>/<key>`, and the signed URLs under which the service itself serves them. Manifests are
+ * in folders by hour: see `manifest-folder.ts`.
  *
- * An object appears whole and durable. It is written and flushed under `<root>/.tmp/`, then renamed (put) or linked (create) to its
- * name; then the folder that holds the name is flushed. One process has one store on a root at a time.
+ * An object appears whole and durable. It is written and flushed under `<root>/.tmp/`, then renamed (put) or linked (create) to its name;
+ * then the folder that holds the name is flushed. One process has one store on a root at a time.
  */
 import assert from 'node:assert/strict'
 import {
@@ -52,11 +52,11 @@ export interface FileArtifactStore extends ArtifactStore {
   /** Opens the file of an object; the caller reads it in pieces and closes it. Undefined when there is none. Throws `Unavailable`. */
   open(address: ArtifactAddress): Promise<FileHandle | undefined>
   /**
-   * Lists the manifests of renders that were accepted at `since` or later, and a few older ones. How many are kept does not matter to it.
-   * Throws `Unavailable`.
+   * Lists the manifests of renders that were accepted at `since` or later, and a few older ones. Its cost does not grow with the number of
+   * kept manifests. Throws `Unavailable`.
    */
   listManifests(bucket: string, since: Instant, signal: AbortSignal): AsyncIterable<ArtifactAddress>
-  /** Checks a signed URL, given its path and query as received. Takes any text. Does not check whether the object exists. */
+  /** Checks a signed URL, given its path and query as received. Accepts any text. Does not check whether the object exists. */
   resolve(pathAndQuery: string): Resolution
 }
 
@@ -101,7 +101,6 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
       requireAddress({ bucket, key: `${prefix}name` })
       const folders = prefix === MANIFEST_PREFIX ? [prefix, MANIFEST_FOLDER] : [prefix]
       const keys = inTurn(folders.map((folder) => walk(join(root, bucket), folder)))
-      // A folder of manifests may be below that of a tenant.
       for await (const address of addressed(bucket, keys, signal)) if (address.key.startsWith(prefix)) yield address
     },
     async *listFolders(bucket, prefix, signal) {
@@ -167,7 +166,7 @@ async function remove(path: string, bucket: string): Promise<void> {
   }
 }
 
-/** Lists the keys of the files below a folder of a bucket. Leaves out files that disappear meanwhile. */
+/** Lists keys. Leaves out files that disappear meanwhile. */
 async function* walk(bucket: string, path: string): AsyncGenerator<string> {
   const folder = await orUndefined(opendir(join(bucket, path)))
   for await (const entry of folder ?? []) {
@@ -180,7 +179,7 @@ async function* inTurn(all: readonly AsyncIterable<string>[]): AsyncGenerator<st
   for (const each of all) yield* each
 }
 
-/** The addresses of these keys in a bucket. Leaves out files that are no objects. */
+/** Leaves out files that are no objects. */
 async function* addressed(
   bucket: string,
   keys: AsyncIterable<string>,
@@ -214,7 +213,6 @@ async function orUnavailable<T>(work: () => Promise<T>, signal?: AbortSignal): P
   }
 }
 
-/** Turns an error of the file system into `Unavailable`; returns every other error unchanged. */
 function asUnavailable(cause: unknown): unknown {
   return isErrno(cause)
     ? new Unavailable(`the artifact folder refused a read or write: ${cause.code}`, { cause })

@@ -1,6 +1,6 @@
 /**
- * Folders that survive power loss. A new name is durable only after its folder was flushed, and the folder only after its own parent
- * was. So a writer first makes the whole chain of folders durable.
+ * Folders that survive power loss. A new name is durable only after its folder was flushed, and the folder only after its own parent was.
+ * So a writer first makes all parent folders durable.
  */
 import { closeSync, fsync, open, openSync, write } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -21,10 +21,9 @@ const TRIES_MAX = 10
 /** Maximum number of folders remembered as durable. Forgetting one costs one flush. */
 const REMEMBERED_MAX = 10_000
 
-/** Error codes for a missing name, and for a folder in the place of a file or the reverse. */
 export const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EISDIR'] as const
 
-/** Manages the folders below `root`, which exists and is durable already. */
+/** Manages the folders below `root`, which must exist and be durable. */
 export function durableFolders(root: string): DurableFolders {
   // One promise per folder, so that a second writer also waits for the flush that the first one began.
   const made = new Map<string, Promise<void>>()
@@ -69,13 +68,12 @@ export async function makeDurableFolder(path: string): Promise<void> {
   for (let folder = path; folder !== dirname(first); folder = dirname(folder)) await flushFolder(dirname(folder))
 }
 
-/** Makes the names in a folder durable. */
 export async function flushFolder(folder: string): Promise<void> {
   // The caller has just changed a name in it, so the folder is in memory and there is nothing to wait for.
   await withFile(openSync(folder, 'r'), flushOpen)
 }
 
-/** Creates a file with these bytes. Resolves when they are durable; its name is not. */
+/** Creates a file with these bytes. Resolves when the bytes are durable; the name is not yet. */
 export async function createFlushed(path: string, bytes: Uint8Array): Promise<void> {
   await withFile(await openPath(path, 'wx', 0o600), async (file) => {
     for (let at = 0; at < bytes.byteLength; ) at += (await writeOpen(file, bytes, at)).bytesWritten
@@ -84,8 +82,8 @@ export async function createFlushed(path: string, bytes: Uint8Array): Promise<vo
 }
 
 /**
- * Closes an open file after `use`. Not a `FileHandle`: that closes in a thread of the pool, and each trip there costs more than the call.
- * There is nothing to wait for in a close after a flush.
+ * Not a `FileHandle`: that closes in a thread of the pool, and each trip there costs more than the call. A close after a flush does not
+ * block.
  */
 async function withFile(file: number, use: (file: number) => Promise<void>): Promise<void> {
   try {
@@ -99,13 +97,13 @@ const openPath = promisify<string, string, number, number>(open)
 const writeOpen = promisify(write)
 const flushOpen = promisify(fsync)
 
-/** Is this an error of the operating system? If codes are given, it must have one of them. */
+/** If codes are given, the error must have one of them. */
 export function isErrno(error: unknown, ...codes: readonly string[]): error is NodeJS.ErrnoException {
   const code = error instanceof Error && 'errno' in error && 'code' in error ? error.code : undefined
   return typeof code === 'string' && (codes.length === 0 || codes.includes(code))
 }
 
-/** Handles a rejection: throws the error unless it has this code. */
+/** Returns a handler for a rejection that throws the error unless it has this code. */
 export function ignoring(code: string): (cause: unknown) => void {
   return (cause) => {
     if (!isErrno(cause, code)) throw cause

@@ -1,7 +1,7 @@
 /**
- * Where manifests are among the files. The manifest `manifest/<id>.json` is the file `manifest-by-hour/<hour>/<id>.json`, in the folder of
- * the hour in which its id was issued. So a start that looks for young manifests reads the names in a few folders, and not all names that
- * are kept, and no folder grows with the number of renders. The id alone determines the folder. Every other key is the path of its file.
+ * Where manifests are among the files. The manifest `manifest/<id>.json` is the file `manifest-by-hour/<hour>/<id>.json`; the hour is that
+ * in which the id was issued. So a start that looks for young manifests reads a few folders, not the names of all manifests, and no folder
+ * grows without end. Every other key is the path of its file.
  */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,21 +13,19 @@ import { isErrno, NOT_THERE } from './durable-folder.ts'
 export const MANIFEST_FOLDER = 'manifest-by-hour/'
 const EXTENSION = '.json'
 
-/** Returns the path of an object below its bucket. */
 export function pathOfKey(key: string): string {
   const name = key.slice(MANIFEST_PREFIX.length)
   const hour = key.startsWith(MANIFEST_PREFIX) ? hourOfFile(name) : undefined
   return hour === undefined ? key : `${MANIFEST_FOLDER}${hour}/${name}`
 }
 
-/** Returns the key of the object at a path below its bucket. */
 export function keyOfPath(path: string): string {
   const [hour, name = '', ...others] = path.slice(MANIFEST_FOLDER.length).split('/')
   const isManifest = path.startsWith(MANIFEST_FOLDER) && others.length === 0 && hourOfFile(name) === hour
   return isManifest ? MANIFEST_PREFIX + name : path
 }
 
-/** Lists the keys of the manifests of a bucket whose render was accepted at `since` or later, and some of the hour before. */
+/** Lists the keys of manifests whose render was accepted at `since` or later, and some of the hour before. */
 export async function* manifestsSince(bucket: string, since: Instant): AsyncGenerator<string> {
   const hours = await namesIn(join(bucket, MANIFEST_FOLDER))
   for (const hour of hours.filter((hour) => hour >= hourOf(since))) {
@@ -42,7 +40,7 @@ function hourOf(instant: Instant): string {
   return new Date(instant).toISOString().slice(0, '2026-11-26T08'.length)
 }
 
-/** The hour of a file that is named as a manifest is. */
+/** Returns undefined if the name is not that of a manifest. */
 function hourOfFile(name: string): string | undefined {
   const id = name.endsWith(EXTENSION) ? parseRenderId(name.slice(0, -EXTENSION.length)) : undefined
   return id && hourOf(issuedAt(id))

@@ -1,4 +1,4 @@
-/** URLs that carry their own permission. Path and query name an object, a file name and an expiry; a signature covers all three. */
+/** URLs that grant access to one object. Path and query name an object, a file name and an expiry; a signature covers all three. */
 import { timingSafeEqual } from 'node:crypto'
 import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/domain/render.ts'
 import type { Instant } from '@platen/lib/brand.ts'
@@ -12,14 +12,13 @@ interface Grant {
   readonly expiresAt: Instant
 }
 
-/** The content of a valid URL. `forged`: not signed with this key. `expired`: signed with it, and too old. */
+/** `forged`: not signed with this key. `expired`: signed with it, and too old. */
 export type Resolution = Pick<Grant, 'address' | 'filename'> | 'forged' | 'expired'
 
 const PATH = /^\/artifacts\/([^/?]+)\/([^?]+)\?(.*)$/s
 const EXPIRES = /^\d{1,12}$/
 const SIGNATURE = /^[0-9a-f]{64}$/
 
-/** Returns the path and query under which the service serves an object. */
 export function signUrl(grant: Grant, key: Uint8Array): string {
   const { address } = grant
   // A query cannot carry half a surrogate pair, so the signed name has none.
@@ -30,7 +29,7 @@ export function signUrl(grant: Grant, key: Uint8Array): string {
   return `/artifacts/${address.bucket}/${address.key}?${query}`
 }
 
-/** Checks a URL that `signUrl` made. Takes any text. */
+/** Accepts any text. */
 export function resolveUrl(pathAndQuery: string, key: Uint8Array, now: Instant): Resolution {
   const [, bucket = '', objectKey = '', search = ''] = PATH.exec(pathAndQuery) ?? []
   const address = { bucket, key: objectKey }

@@ -1,7 +1,7 @@
 /**
- * Sockets to hosts that tenants choose, connected only to permitted addresses. Tenants name the hosts, and may own their DNS zones. So
- * a name is resolved once, the socket connects to the checked addresses only, and the address of the peer is checked again before a
- * byte is sent. A URL with an address in it is checked in the same way. Proxies are not supported.
+ * Sockets to hosts that tenants choose, connected only to permitted addresses. Tenants may own the DNS zones of these hosts. So a name is
+ * resolved once, the socket connects to the checked addresses only, and the address of the peer is checked again before a byte is sent. An
+ * address in a URL is checked in the same way. Proxies are not supported.
  */
 
 import type { LookupAddress } from 'node:dns'
@@ -16,9 +16,8 @@ import { codeOf } from '@platen/lib/thrown.ts'
 export interface Guard {
   /** Address blocks that may be called although they are not public. */
   readonly allowCidrs: readonly Cidr[]
-  /** Resolves all addresses of a name. */
   readonly resolve: Resolve
-  /** The ports of URLs that name none; by default 80 and 443. */
+  /** The ports of URLs that name none. */
   readonly ports: Ports
   /** The certificates to trust; absent = those of Node. */
   readonly trust?: SecureContext | undefined
@@ -33,10 +32,8 @@ export interface Ports {
 
 export const USUAL_PORTS: Ports = { http: 80, https: 443 }
 
-/** The step that failed: no address, an address that is not permitted, no connection, no TLS session. */
 type ConnectStep = 'dns' | 'blocked' | 'connection' | 'tls'
 
-/** No socket could be opened. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
   readonly failedStep: ConnectStep
@@ -134,7 +131,7 @@ async function reached(socket: Socket, { event, failedStep, signal }: Wait): Pro
   }
 }
 
-/** Returns Node's error code. The messages are not used, since they contain addresses. */
+/** Returns no message, since Node's messages contain addresses. */
 export function failureCodeOf(error: unknown): string {
   return codeOf(error) ?? 'no reason given'
 }

@@ -1,4 +1,3 @@
-/** Keeps idle connections to receivers for the next call. */
 import type { Socket } from 'node:net'
 import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST_MAX } from '@platen/contract/domain/limit.ts'
 import { Client } from 'undici'
@@ -11,13 +10,10 @@ export interface Connection {
   /** Connections are reused only for calls with the same key. */
   readonly key: string
   readonly client: Client
-  /** Destroying it ends the connection. */
   readonly socket: Socket
 }
 
-/**
- * Shorter than common servers keep an idle connection (5 s: Node, Apache). The Keep-Alive header of a receiver can only shorten it.
- */
+/** Shorter than common servers keep an idle connection (5 s: Node, Apache). A receiver's Keep-Alive header can only shorten it. */
 const KEEP_ALIVE_MS = 4000
 
 /** We close this much earlier than the receiver says it will. */
@@ -49,13 +45,11 @@ export function connectionOver(socket: Socket, { key, origin }: { key: string; o
   return { key, client, socket }
 }
 
-/** A pool of idle connections. */
 export interface ConnectionPool {
-  /** Takes the connection used last for this key, if one is left. The caller then owns it. */
+  /** Takes the connection used last for this key. The caller then owns it. */
   acquire(key: string): Connection | undefined
   /** Returns a connection that can be used again. May close another one to make room. */
   release(connection: Connection): void
-  /** Closes all connections. */
   destroy(): void
 }
 
@@ -64,7 +58,7 @@ export interface ConnectionPool {
  * Connections that timed out or that the receiver closed still count until `acquire` finds them.
  */
 export function openConnectionPool(): ConnectionPool {
-  /** All idle connections, and those of each key, ordered by last use. */
+  /** All idle connections, and those of each key; the one used last is at the end. */
   const idle = new Set<Connection>()
   const idleOf = new Map<string, Set<Connection>>()
 

@@ -1,6 +1,6 @@
 /**
- * The guarded HTTP client for assets of templates. Tenants choose the servers. So every part of a response has a limit, and each
- * request has its own checked socket.
+ * The guarded HTTP client for assets of templates. Tenants choose the servers, so every part of a response has a limit, and each request
+ * has its own checked socket.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -36,15 +36,15 @@ export interface EgressOptions {
   readonly clock: Clock
   /** Address blocks that may be called although they are not public. */
   readonly allowCidrs?: readonly Cidr[]
-  /** Resolves all addresses of a name; default: `resolveName`. */
+  /** Default: `resolveName`. */
   readonly resolve?: Resolve
-  /** The ports of URLs that name none; by default 80 and 443. */
+  /** The ports of URLs that name none; default: 80 and 443. */
   readonly ports?: Ports
   /** Certificates to trust, as PEM; default: those of Node. */
   readonly ca?: string
 }
 
-/** Makes the client. Opens no connection. Time limits use the given clock. */
+/** Opens no connection. Time limits use the given clock. */
 export function httpEgress({ clock, ca, ...options }: EgressOptions): Egress {
   const guard: Guard = {
     allowCidrs: [],
@@ -76,7 +76,6 @@ interface FetchContext {
   readonly ended: AbortSignal
 }
 
-/** Requests `url` and follows its redirects. */
 async function followRedirects(url: URL, context: FetchContext): Promise<FetchedFile> {
   let at = url
   for (let redirects = 0; redirects <= EGRESS_REDIRECTS_MAX; redirects += 1) {
@@ -97,7 +96,6 @@ function redirectTarget(at: URL, location: string, allowedHosts: readonly string
   throw assetUnavailable(at, `it redirects to ${target.hostname.slice(0, 100)}, which is not among the allowed hosts`)
 }
 
-/** Makes one request. */
 async function fetchOnce(
   url: URL,
   { guard, ended }: FetchContext,
@@ -114,7 +112,7 @@ async function fetchOnce(
   }
 }
 
-/** One text for internal names that exist and for names that do not. Else a tenant could find out internal names one by one. */
+/** The same text for internal names that exist and for names that do not. Else a tenant could find out internal names one by one. */
 const NOWHERE = 'it does not lead to a public address'
 
 function reasonOf(url: URL, error: unknown): string {
@@ -124,7 +122,7 @@ function reasonOf(url: URL, error: unknown): string {
     case 'blocked':
       return NOWHERE
     case 'dns':
-      // If the servers of a public name do not answer, its owner must fix that, so the error says so.
+      // If the servers of a public name do not answer, its owner must fix that.
       return isInternalName(hostOf(url)) || NO_SUCH_NAME.includes(code)
         ? NOWHERE
         : `its name cannot be resolved (${code})`
@@ -158,7 +156,7 @@ function responseOf(url: URL, channel: Socket, signal: AbortSignal): Promise<Inc
   })
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   asked.on('response', resolve)
-  // A switch to another protocol comes as a response, whose status is refused.
+  // A switch to another protocol arrives as a response; its status is then refused.
   asked.on('upgrade', resolve)
   asked.on('error', reject)
   asked.end()

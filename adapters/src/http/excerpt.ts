@@ -1,9 +1,9 @@
-/** The part of a receiver's response that is shown to people: the beginning of its body. Pure. */
 import { WEBHOOK_EXCERPT_BYTES_MAX } from './limit.ts'
 
 /**
- * Returns the beginning of a body as text of at most `WEBHOOK_EXCERPT_BYTES_MAX` bytes. Reads UTF-8, and removes control characters
- * except tab and newline. Undefined when nothing is left, when the body is compressed, or when it is binary (contains a zero byte).
+ * Returns the beginning of a receiver's response, to be shown to people, as text of at most `WEBHOOK_EXCERPT_BYTES_MAX` bytes. Reads UTF-8,
+ * and removes control characters except tab and newline. Undefined when nothing is left, when the body is compressed, or when it is binary
+ * (contains a zero byte).
  */
 export function excerptOf(body: Uint8Array, contentEncoding: string | undefined): string | undefined {
   if (body.length === 0) return undefined

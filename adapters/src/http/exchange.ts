@@ -4,25 +4,21 @@ import type { WebhookRequest } from '@platen/contract/port/webhook-sender.ts'
 import type { Connection } from './connection-pool.ts'
 import { WEBHOOK_EXCERPT_BYTES_MAX } from './limit.ts'
 
-/** Status and headers of a response. */
 export interface Head {
   readonly statusCode: number
   readonly headers: IncomingHttpHeaders
 }
 
-/** A request and the part of its response that has arrived. */
 export interface Exchange {
   readonly connection: Connection
   readonly head: Promise<Head>
   /** Resolves when the response has ended or enough of it was read. */
   readonly stopped: Promise<void>
-  /** Has any part of the response arrived? */
+  /** True as soon as any part of the response has arrived. */
   hasBegun(): boolean
-  /** Has the whole response arrived? */
   hasEnded(): boolean
-  /** Hangs up. Without a head, that rejects with the reason. */
+  /** Hangs up. If no head has arrived, `head` rejects with the reason. */
   end(reason: unknown): void
-  /** The bytes read so far. */
   body(): Uint8Array
 }
 
@@ -31,7 +27,7 @@ interface ExchangeInput {
   readonly request: WebhookRequest
 }
 
-/** Sends a request. Reads the response until it ends, until there is enough of it, or until the socket is destroyed. */
+/** Reads the response until it ends, until there is enough of it, or until the socket is destroyed. */
 export function beginExchange(connection: Connection, { url, request }: ExchangeInput): Exchange {
   const head = Promise.withResolvers<Head>()
   const stopped = Promise.withResolvers<void>()

@@ -1,5 +1,3 @@
-/** Limits of HTTP calls to receivers and hosts, each with its unit and the reason for its value. */
-
 const SECOND_MS = 1000
 const KIB = 1024
 const MIB = 1024 * KIB

@@ -1,6 +1,6 @@
 /**
- * The server for orchestrators and Prometheus: `/livez`, `/readyz` and `/metrics`, on a port of its own that callers need not reach.
- * It requires no key, and reads only the method and path of a request.
+ * The server for orchestrators and Prometheus: `/livez`, `/readyz` and `/metrics`, on its own port, which callers need not reach. It
+ * requires no key, and reads only the method and path of a request.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { HEADER_BYTES_MAX } from '@platen/contract/domain/limit.ts'
@@ -19,7 +19,6 @@ export interface ProbeOptions {
   readonly host: string
   /** 0 = any free port; absent = nothing listens. */
   readonly port: number | undefined
-  /** The content of `/metrics`. */
   readonly metrics: {
     exposition(accept: string | undefined): Promise<{ readonly contentType: string; readonly text: string }>
   }
@@ -30,15 +29,14 @@ export interface ProbeOptions {
 export interface Health {
   /** False when the process should be restarted. */
   isAlive(): boolean
-  /** May work be sent here? `detail` is shown to every caller, so it holds no secret. */
+  /** `detail` is shown to every caller, so it holds no secret. */
   isReady(): { readonly ready: boolean; readonly detail: object }
 }
 
 /** A process opens the probes first and closes them last: a drain without probes would look like a hang. Closing cuts off open requests. */
 export interface Probes extends AsyncDisposable {
-  /** The port it listens on. */
   readonly port: number | undefined
-  /** Reports this health from now on. After the disposal the process is not ready, whatever `health` says. */
+  /** Reports this health until disposed; then the process is not ready, whatever `health` says. */
   serving(health: Health): Disposable
 }
 
@@ -145,7 +143,7 @@ function healthResponse(isGood: boolean, body: object): ProbeResponse {
   return { status: isGood ? 200 : 503, type: 'application/json; charset=utf-8', body: JSON.stringify(body) }
 }
 
-/** One request per connection. Callers that come every few seconds lose nothing, and an unread body ends with the connection. */
+/** One request per connection. Callers come only every few seconds, and an unread body ends with the connection. */
 function send({ status, type, body }: ProbeResponse, response: ServerResponse): void {
   const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), connection: 'close' }
   response.writeHead(status, headers).end(body)

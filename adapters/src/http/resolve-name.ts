@@ -1,4 +1,3 @@
-/** Resolves names to addresses, so that no slow name server blocks other look-ups. */
 import type { LookupAddress } from 'node:dns'
 import { lookup, Resolver } from 'node:dns/promises'
 import { isInternalName } from '@platen/contract/domain/webhook-url.ts'
@@ -10,9 +9,9 @@ const DNS_TRIES = 2
 /**
  * Returns all addresses of a name. Rejects with Node's error code when there is none.
  *
- * Public names are asked of the DNS servers directly, without a thread. The resolver of the system does only two look-ups at a time
- * per process: two names whose servers never answer delay all others for 10 s. Internal names use the system's resolver. Their zones
- * belong to no tenant, and they may be in files or below search domains that only the system knows.
+ * Public names are asked of the DNS servers directly, without a thread. The resolver of the system does only two look-ups at a time per
+ * process: two names whose servers never answer would delay all others for 10 s. Internal names use the system's resolver: their zones
+ * belong to no tenant, and only the system knows its files and search domains.
  */
 export async function resolveName(host: string): Promise<readonly LookupAddress[]> {
   if (isInternalName(host)) return lookup(host, { all: true })
@@ -30,7 +29,7 @@ function addresses(answer: Lookup, family: 4 | 6): readonly LookupAddress[] {
   return answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : []
 }
 
-/** Prefers a failed query to "no address of this kind": it says more. */
+/** Prefers a failed query to "no address of this kind", which says less. */
 function reasonOf(answers: readonly Lookup[]): unknown {
   const reasons = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
   return reasons.find(({ code }) => code !== 'ENODATA' && code !== 'ENOTFOUND') ?? reasons[0]

@@ -1,7 +1,6 @@
 /**
- * Calls webhook receivers. A tenant can put any server behind a URL. So every socket is checked, every part of a response has a limit,
- * and a connection is reused only under the list of address blocks for which it was opened. This module makes the call;
- * `connection-pool.ts` holds the limits of the wire.
+ * Calls webhook receivers. A tenant can put any server behind a URL. So every socket is checked, every part of a response has a limit, and
+ * a connection is reused only under the list of address blocks for which it was opened.
  */
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import type { AttemptResult } from '@platen/contract/domain/delivery.ts'
@@ -34,13 +33,13 @@ export interface WebhookSenderOptions {
   readonly policy: WebhookPolicy
   /** Returns certificates to trust in addition to those of Node, as PEM. They may change. */
   readonly ca?: () => string | undefined
-  /** Resolves all addresses of a name; default: `resolveName`. */
+  /** Default: `resolveName`. */
   readonly resolve?: Resolve
-  /** The ports of URLs that name none; by default 80 and 443. */
+  /** The ports of URLs that name none; default: 80 and 443. */
   readonly ports?: Ports
 }
 
-/** Makes a sender. Opens nothing before the first call. Time limits use the given clock. Disposal ends the calls under way. */
+/** Opens nothing before the first call. Time limits use the given clock. Disposal ends the calls under way. */
 export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOptions): WebhookSender {
   const trustOf = lastTrust()
   const targetOf = knownTargets(policy)
@@ -83,23 +82,23 @@ export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOp
   }
 }
 
-/** A receiver whose URL may be called. */
 interface Target {
   readonly url: URL
   readonly host: string
-  /** The key of its connections: its origin and the tenant's allowed blocks. The blocks of the installation never change. */
+  /** Connections are reused for equal keys: the origin and the tenant's allowed blocks. The blocks of the installation never change. */
   readonly key: string
 }
 
 /**
- * Parses and checks URLs, and remembers the last ones that may be called: a tenant calls few receivers, many times. The addresses of a name
- * are checked when a socket is opened.
+ * Parses and checks URLs, and remembers the last valid ones: a tenant calls few receivers, many times. Addresses are checked when a socket
+ * is opened.
  */
 function knownTargets(policy: WebhookPolicy): (request: WebhookRequest) => Target | { readonly fault: string } {
   const known = openLruCache<Target>(WEBHOOK_TARGETS_KEPT_MAX)
   return ({ url: text, allowCidrs }) => {
     const blocks = allowCidrs.map(({ start, prefix }) => `${start}/${prefix}`).join(' ')
-    // Their number says where the URL begins. Else a URL that begins like blocks could be taken for one that is called under them.
+    // The number of blocks says where the URL begins. Else a URL that begins like blocks could be mistaken for another URL with these
+    // blocks.
     const name = `${allowCidrs.length} ${blocks} ${text}`
     const target = known.get(name)
     if (target !== undefined) return target
@@ -110,7 +109,6 @@ function knownTargets(policy: WebhookPolicy): (request: WebhookRequest) => Targe
   }
 }
 
-/** A call, as far as others may end it. */
 class CallUnderWay {
   #ended: { readonly reason: unknown } | undefined
   #onEnd: (reason: unknown) => void = () => undefined
@@ -119,20 +117,20 @@ class CallUnderWay {
     return this.#ended !== undefined
   }
 
-  /** The first reason counts. */
+  /** Only the first reason counts. */
   end(reason: unknown): void {
     this.#ended ??= { reason }
     this.#onEnd(this.#ended.reason)
   }
 
-  /** Says how to end the step that begins now. */
+  /** Sets how to end the step that begins now. Ends it at once if the call has ended. */
   step(onEnd: (reason: unknown) => void): void {
     this.#onEnd = onEnd
     if (this.#ended !== undefined) onEnd(this.#ended.reason)
   }
 }
 
-/** Makes a context for each change of the certificates: to make one takes longer than a call. */
+/** Makes a new context only when the certificates change: making one takes longer than a call. */
 function lastTrust(): (ca: string | undefined) => SecureContext | undefined {
   let last: { readonly ca: string; readonly trust: SecureContext } | undefined
   return (ca) => {
@@ -150,7 +148,7 @@ interface CallContext {
   readonly underWay: CallUnderWay
 }
 
-/** Sends the request and waits for the response head: on an idle connection of the pool, else on a new one. */
+/** Sends the request and waits for the response head. Uses an idle connection of the pool if there is one. */
 async function exchangeOf({ target, request, guardOf, pool, underWay }: CallContext): Promise<Exchange> {
   const { url, key } = target
   const begin = (connection: Connection) => {
@@ -190,7 +188,7 @@ interface AnswerContext {
   readonly host: string
 }
 
-/** From the head on there is a response. Nothing changes it any more, not even the caller's signal. */
+/** Once the head has arrived, nothing changes the result, not even the caller's signal. */
 async function answerOf(exchange: Exchange, { pool, excerpts, host }: AnswerContext): Promise<WebhookResponse> {
   const { connection } = exchange
   if (!exchange.hasEnded()) {
@@ -219,7 +217,6 @@ function firstValue(value: string | readonly string[] | undefined): string | und
   return typeof value === 'string' ? value : value?.[0]
 }
 
-/** A call without a response, ended by our own limits. */
 class CallError extends Error {
   override readonly name = 'CallError'
   readonly result: AttemptResult
@@ -234,7 +231,7 @@ function tooLate(): CallError {
   return new CallError('timeout', `it did not answer within ${WEBHOOK_ATTEMPT_MS_MAX / 1000} seconds`)
 }
 
-/** The failed step, for people. It does not name the class of an address: that would tell a tenant about a foreign network. */
+/** For people. It does not name the class of an address: that would tell a tenant about a foreign network. */
 const FAILED_STEPS = {
   dns: 'its name cannot be resolved',
   blocked: 'it does not lead to a public address',
@@ -242,7 +239,7 @@ const FAILED_STEPS = {
   tls: 'the TLS handshake with it failed',
 } as const
 
-/** The result of a call without a response. Rethrows errors that are our own defects. */
+/** Rethrows errors that are our own defects. */
 function failureResponse(error: unknown, host: string): WebhookResponse {
   const failed = (result: AttemptResult, what: string) => ({ result, message: `${host}: ${what}` })
   const code = failureCodeOf(error)

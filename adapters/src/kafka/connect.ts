@@ -1,10 +1,10 @@
 /**
- * The connection to Kafka: one producer per process, an admin client where needed, and consumers. Each consumer has its own sockets,
- * since a slow response to one would delay the others.
+ * The connection to Kafka: one producer per process, an admin client where needed, and consumers. Each consumer has its own sockets, so
+ * that a slow response to one does not delay the others.
  *
- * The producer waits for all in-sync replicas and is not idempotent. After a lost response, an idempotent kafkajs producer gives the
- * next record the sequence number of the last one, and the broker drops it as a duplicate. So a record may be there twice, and
- * consumers must handle that.
+ * The producer waits for all in-sync replicas and is not idempotent. After a lost response, an idempotent kafkajs producer gives the next
+ * record the sequence number of the last one, and the broker drops it as a duplicate. So a record may be stored twice, and consumers must
+ * handle that.
  */
 import { connect as connectPlain, isIP } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
@@ -36,7 +36,6 @@ interface KafkaTls {
   readonly servername?: string | undefined
 }
 
-/** How a client proves who it is, and whom it trusts. */
 interface KafkaAccess {
   readonly sasl?: KafkaSasl | undefined
   /** Present = TLS. */
@@ -59,7 +58,7 @@ interface KafkaPorts {
   readonly log: Log
 }
 
-/** A record to send. Its key determines the partition. */
+/** The key determines the partition. */
 export interface OutgoingRecord {
   readonly key: string | Uint8Array | null
   readonly value: Uint8Array | string | null
@@ -67,21 +66,22 @@ export interface OutgoingRecord {
 }
 
 export interface KafkaConnection extends AsyncDisposable, KafkaPorts {
-  /** Resolves when every in-sync replica has all records. Rejects with the signal's reason or `Unavailable`; each may then be stored. */
+  /**
+   * Resolves when every in-sync replica has all records. Rejects with the signal's reason or `Unavailable`; some records may be stored even
+   * then.
+   */
   send(topic: string, records: readonly OutgoingRecord[], signal: AbortSignal): Promise<void>
-  /** The client that reads and creates topics and groups. Connects at the first call, and closes with the connection. */
+  /** Reads and creates topics and groups. Connects at the first call, and closes with the connection. */
   admin(): Promise<Admin>
   /** Makes a client with its own sockets, for one consumer. */
   client(watch?: ClientWatch): Kafka
-  /** Whether to log a repeated warning: the same text once in `KAFKA_WARNING_EVERY_MS`, whatever numbers are in it. */
+  /** Should this warning be logged? The same text is logged once in `KAFKA_WARNING_EVERY_MS`, whatever numbers are in it. */
   readonly isNews: (warning: string) => boolean
 }
 
-/** What a client reports of itself. */
 interface ClientWatch {
-  /** It logged something. */
   activity?(): void
-  /** It has a connection to a broker after it had lost one, and has sent nothing on it yet. */
+  /** Called when it has a connection to a broker again after a loss, before it sends anything on it. */
   reconnected?(): void
 }
 
@@ -134,7 +134,7 @@ export async function connectKafka(
   }
 }
 
-/** Throws `Unavailable` with the error of a kafkajs call as its cause. For use in `catch`. */
+/** For use in `catch`: throws `Unavailable` with the error of a kafkajs call as its cause. */
 export function throwUnavailable(cause: unknown): never {
   throw cause instanceof Unavailable ? cause : new Unavailable(`Kafka did not answer: ${messageOf(cause)}`, { cause })
 }
@@ -169,7 +169,7 @@ interface SocketWatch extends ClientWatch {
   readonly broken: () => void
 }
 
-/** Turns off Nagle's algorithm: a request is one small write, and a caller waits for the response. `tls` returns the certificates of now. */
+/** Turns off Nagle's algorithm: a request is one small write, and a caller waits for the response. */
 function socketFactoryOf(tls: () => KafkaTls, watch: SocketWatch): NonNullable<KafkaConfig['socketFactory']> {
   let hasLostOne = false
   return ({ host, port, ssl, onConnect: proceed }) => {
@@ -205,13 +205,13 @@ function openNewsFilter(clock: Clock): (warning: string) => boolean {
 }
 
 /**
- * Errors that brokers report whenever a member joins or leaves, or somebody else creates a topic, and those that are logged elsewhere:
- * missing topics, and crashes of consumers.
+ * Errors that brokers report whenever a member joins or leaves, or somebody else creates a topic; and missing topics and crashes of
+ * consumers, which are logged elsewhere.
  */
 const LOGGED_ELSEWHERE =
   /is rebalancing|generation id is not valid|coordinator is not available|Topic creation errors|does not host this topic-partition|^Crash: |^Restarting the consumer/
 
-/** Takes the log of kafkajs. Errors become one warning each per interval; everything else is logged at debug level. */
+/** Errors become one warning each per interval; everything else is logged at debug level. */
 function logEntriesTo({ log, isNews }: LogPorts, watch: ClientWatch): (entry: LogEntry) => void {
   return ({ level, namespace, log: { message, broker, groupId, error } }) => {
     watch.activity?.()
@@ -229,7 +229,7 @@ interface LateRetry {
   readonly signal: AbortSignal
 }
 
-/** Repeats a step while a broker answers it late, for a while. Any other failure is reported at once. */
+/** Repeats a step while a broker answers it late, for at most `KAFKA_PREPARE_MS_MAX`. Rejects at once with any other failure. */
 async function retryLate(step: () => Promise<void>, { settings, ports, signal }: LateRetry): Promise<void> {
   const deadline = ports.clock.timeout(KAFKA_PREPARE_MS_MAX)
   for (;;) {
@@ -249,14 +249,14 @@ function isLate(error: unknown): boolean {
 }
 
 /**
- * After an answer that was late, or while it closes a connection, kafkajs authenticates on the same connection a second time. Brokers refuse
- * that, and kafkajs does not retry it. The next try has another connection.
+ * After a late answer, or while it closes a connection, kafkajs authenticates a second time on the same connection. Brokers refuse that,
+ * and kafkajs does not retry it. The next try uses another connection.
  */
 export function isIllegalSaslState(error: unknown): boolean {
   return error instanceof Error && 'type' in error && error.type === 'ILLEGAL_SASL_STATE'
 }
 
-/** Finds out whether the brokers take us. Tries each broker once. */
+/** Checks that the brokers accept our credentials. Tries each broker once. */
 async function probe(settings: KafkaSettings, ports: LogPorts, signal: AbortSignal): Promise<void> {
   const retry = { ...RETRY, retries: settings.brokers.length - 1 }
   const admin = withMetadata(new Kafka({ ...configOf(settings, ports, {}), retry }).admin())
@@ -270,14 +270,14 @@ async function probe(settings: KafkaSettings, ports: LogPorts, signal: AbortSign
   }
 }
 
-/** Connects an admin client. The caller disconnects it. Rejects as kafkajs does. */
+/** The caller disconnects the client. Rejects as kafkajs does. */
 export async function openAdmin(client: Kafka): Promise<Admin> {
   const admin = withMetadata(client.admin({ retry: { ...RETRY, retries: 5 } }))
   await admin.connect()
   return admin
 }
 
-/** When no broker gives its metadata, for example in time, kafkajs reads null. That passes by itself, and is no defect of ours. */
+/** When no broker returns its metadata in time, kafkajs reads from null. That passes by itself, and is no defect of ours. */
 function withMetadata(admin: Admin): Admin {
   const throwRetriable = (cause: unknown): never => {
     throw cause instanceof TypeError

@@ -1,8 +1,7 @@
-/** Keeps records that nobody can process unchanged, with the reason and their position. */
 import type { KafkaConnection } from './connect.ts'
 import type { StoredRecord } from './partition/partition.ts'
 
-/** Headers that a dead letter has in addition to those of the record. */
+/** Added to the headers of the record. */
 const DEAD_HEADERS = {
   reason: 'platen-reason',
   topic: 'platen-topic',
@@ -10,17 +9,20 @@ const DEAD_HEADERS = {
   offset: 'platen-offset',
 } as const
 
-/** Maximum length of the reason. It is stored in a header, and quotes nothing of the record. */
+/** The reason is stored in a header, and quotes nothing of the record. */
 const REASON_CHARS_MAX = 1000
 
 interface DeadLetterOptions {
   readonly record: StoredRecord
   readonly reason: string
-  /** Topic of the dead letters, with the prefix. */
+  /** Full name, with the prefix. */
   readonly deadTopic: string
 }
 
-/** Resolves when the dead letter is durable. Throws `Unavailable`. A repeated call stores it twice. */
+/**
+ * Stores the record unchanged, with the reason and its position. Resolves when that is durable. Throws `Unavailable`. A repeated call
+ * stores it twice.
+ */
 export async function deadLetterRecord(
   connection: Pick<KafkaConnection, 'send'>,
   { record, reason, deadTopic }: DeadLetterOptions,

@@ -27,20 +27,20 @@ import type { Lag } from './partition/partition.ts'
 import { DEAD_TOPIC, EVENT_TOPIC, readerGroup } from './topic.ts'
 
 interface EventLogSettings {
-  /** Prefix of topic and group names; see `TopicSettings`. */
+  /** See `TopicSettings`. */
   readonly prefix: string
-  /** Called for each record that was dead-lettered because it could not be read, for a counter. */
+  /** Called for each dead letter, for a counter. */
   readonly deadLettered?: (() => void) | undefined
 }
 
 export interface KafkaEventLog extends EventLog, ReplayableLog {
-  /** False after a reader was silent for so long that only a new process helps. */
+  /** As in `GroupConsumer`, for all readers. */
   isAlive(): boolean
-  /** The work left in the partitions of this process; of one reader, or of all. */
+  /** The records left in the partitions of this process; of one reader, or of all. */
   lag(reader?: string): readonly Lag[]
 }
 
-/** Makes the log on a connection. Its topic must exist. */
+/** The topic must exist. */
 export function kafkaEventLog(connection: KafkaConnection, settings: EventLogSettings): KafkaEventLog {
   const codec = renderEventCodec()
   const topic = settings.prefix + EVENT_TOPIC
@@ -62,9 +62,8 @@ export function kafkaEventLog(connection: KafkaConnection, settings: EventLogSet
 interface EventTopic extends EventLogSettings {
   readonly connection: KafkaConnection
   readonly codec: Codec<RenderEvent>
-  /** Its full name, with the prefix. */
+  /** Full name, with the prefix. */
   readonly topic: string
-  /** The consumers of this process, with their reader names. */
   readonly consumers: Map<GroupConsumer, string>
 }
 
@@ -75,7 +74,7 @@ async function* follow(log: EventTopic, reader: string, signal: AbortSignal): As
   try {
     await using consumer = await join(log, { reader, onRecords: () => arrival.notify() }, signal)
     const reading = new ReaderPosition(connection, { group: prefix + readerGroup(reader), topic, consumer })
-    // Runs before the consumer is closed. From then on `done` commits in another way.
+    // Runs before the consumer is closed. Afterwards `done` commits in another way.
     using _ended = { [Symbol.dispose]: () => void (consumers.delete(consumer) && reading.leave()) }
     for (;;) {
       const record = consumer.poll(topic)
@@ -83,7 +82,7 @@ async function* follow(log: EventTopic, reader: string, signal: AbortSignal): As
         await arrival.wait(signal)
         continue
       }
-      // Nothing of this partition may be done that comes after a record which waits.
+      // Nothing after a waiting record of this partition may be done.
       if (waiting.has(record.partition)) continue
       const decoded = codec.decode(record.headers['v']?.toString(), record.value)
       if ('value' in decoded) {
@@ -113,7 +112,6 @@ async function* replay(
     using _ended = { [Symbol.dispose]: () => void log.consumers.delete(consumer) }
     yield* eventBatches({ ...log, consumer, begin, arrival }, signal)
   } catch (cause) {
-    // See `follow`.
     if (!signal.aborted) throw cause
   }
 }
@@ -122,7 +120,7 @@ interface JoinOptions extends Pick<ConsumerSettings, 'onRecords' | 'isSeeking'> 
   readonly reader: string
 }
 
-/** Joins the group of a reader. Also works while Kafka is unavailable: a new reader then waits like the existing ones. */
+/** Waits while Kafka is unavailable, as existing readers do. */
 async function join(
   { connection, prefix, topic, consumers }: EventTopic,
   { reader, ...settings }: JoinOptions,
@@ -155,12 +153,11 @@ interface Membership {
   readonly consumer: GroupConsumer
 }
 
-/** The records that a reader was given and has not finished. */
 class ReaderPosition {
   readonly #connection: KafkaConnection
   readonly #membership: Membership
   readonly #given: ConsumedRecord[] = []
-  /** The offset to commit of each partition in which something is done. */
+  /** By partition: the offset to commit. */
   readonly #positions = new Map<number, number>()
   #isMember = true
 
@@ -169,7 +166,7 @@ class ReaderPosition {
     this.#membership = membership
   }
 
-  /** Registers a record. The returned function marks it and all records before it as done. */
+  /** The returned function marks this record and all before it as done. */
   track(record: ConsumedRecord): () => Promise<void> {
     this.#given.push(record)
     return async () => {

@@ -1,6 +1,6 @@
 /**
- * Commits offsets of a group without one of its consumers. kafkajs only lets members commit. So this joins for a moment, and joins again
- * until every partition was assigned to it once: with other members in the group, each commits its own partitions.
+ * Commits offsets of a group without its consumers. kafkajs lets only members commit. So this joins for a moment, and joins again until
+ * every partition was assigned to it once. Other members of the group commit their own partitions.
  */
 import { backOffMs } from '@platen/lib/back-off.ts'
 import { raceAbort } from '@platen/lib/race.ts'
@@ -13,7 +13,7 @@ interface GroupCommit {
   /** Full names, with the prefix. */
   readonly group: string
   readonly topics: readonly string[]
-  /** The offset to commit, given the committed and the first offset of a partition; undefined = leave it. */
+  /** Returns the offset to commit, given the committed and the first offset of a partition; undefined = leave it. */
   offset(committed: number | undefined, low: number, topicPartition: TopicPartition): number | undefined
 }
 
@@ -24,11 +24,11 @@ interface TopicPartition {
 
 interface PartitionOffset extends TopicPartition {
   readonly offset: number
-  /** What is stored beside it; see `consumer/start.ts`. */
+  /** Stored with the offset; see `consumer/start.ts`. */
   readonly metadata: string | null
 }
 
-/** Does any partition lack what the commit would give it? Rejects as `retryTransient` does, and at once if a topic is missing. */
+/** Does any partition need a commit? Rejects as `retryTransient` does, and at once if a topic is missing. */
 export function hasOffsetsToCommit(
   connection: KafkaConnection,
   commit: GroupCommit,
@@ -61,8 +61,8 @@ interface TransientRetry {
 }
 
 /**
- * Repeats a step while it fails as steps do on a broker that is slow, or has just started, or has a group in a rebalance. Rejects with every
- * other error, and with the last one when the signal aborts.
+ * Repeats a step while a broker is slow, has just started, or has a group in a rebalance. Rejects with every other error, and with the last
+ * one when the signal aborts.
  */
 export async function retryTransient<T>(
   { clock, log }: Pick<KafkaConnection, 'clock' | 'log'>,
@@ -83,8 +83,8 @@ export async function retryTransient<T>(
 }
 
 /**
- * Commits the offsets of a group without members once more: brokers forget the offsets of such a group after a while. Does nothing for a
- * group with members, which keeps its offsets; so it never causes a rebalance of them. Rejects as kafkajs does, or with the signal's reason.
+ * Commits the offsets of a group without members again: brokers forget them after a while. Does nothing for a group with members, which
+ * keeps its offsets; so it never causes a rebalance. Rejects as kafkajs does, or with the signal's reason.
  */
 export async function renewOffsets(
   connection: KafkaConnection,
@@ -101,17 +101,16 @@ export async function renewOffsets(
 /** Errors that brokers report while members join and leave, such as when all processes of an installation start. */
 const REBALANCE_ERRORS = ['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS']
 
-/** Errors that pass by themselves, although kafkajs does not say that they may be tried again. */
+/** Errors that pass by themselves, although kafkajs does not mark them as retriable. */
 const PASSING = [
-  // Its requests wait for each other.
+  // Requests of kafkajs wait for each other.
   'KafkaJSLockTimeout',
-  // While a broker shuts down in good order, no broker may name the coordinator of a group.
+  // During an orderly shutdown of a broker, no broker may know the coordinator of a group.
   'KafkaJSGroupCoordinatorNotFound',
-  // The credentials were taken when the process started. They are being rotated, and broker and process learn of that in either order.
+  // The credentials worked when the process started. During a rotation, broker and process learn of the new ones in either order.
   'KafkaJSSASLAuthenticationError',
 ]
 
-/** Is it an error that passes by itself? */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const isRebalance = 'type' in error && REBALANCE_ERRORS.includes(String(error.type))
@@ -121,7 +120,7 @@ export function isTransient(error: unknown): boolean {
   return isPassing || isRetriable || inner.some(isTransient) || isTransient(error.cause)
 }
 
-/** Was the topic deleted? Only `prepareTopics` creates it again. A broker that does not know a new topic yet says the same. */
+/** True for a deleted topic, which only `prepareTopics` creates again. A broker that does not know a new topic yet says the same. */
 function isMissingTopic(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return ('type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION') || isMissingTopic(error.cause)
@@ -154,7 +153,6 @@ async function commitAsMember(connection: KafkaConnection, commit: GroupCommit, 
   const consumer = groupMember(client, { group: commit.group, fetchWaitMs: 1, onMissing: () => undefined })
   const joined = Promise.withResolvers<Readonly<Record<string, readonly number[]>>>()
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-    // It reads nothing.
     consumer.pause(commit.topics.map((topic) => ({ topic })))
     joined.resolve(payload.memberAssignment)
   })

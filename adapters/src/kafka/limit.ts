@@ -1,5 +1,3 @@
-/** Limits of what goes through Kafka, each with its unit and the reason for its value. */
-
 import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/domain/limit.ts'
 import type { BackOff } from '@platen/lib/back-off.ts'
 
@@ -7,16 +5,16 @@ const SECOND_MS = 1000
 const KIB = 1024
 const DAY_MS = 24 * 3600 * SECOND_MS
 
-/** How long events are kept, unless somebody alters the topic. Charges of a month are computed from them, and the longest has 31 days. */
+/** How long events are kept, unless somebody alters the topic. The charges of a month, up to 31 days, are computed from them. */
 export const KAFKA_EVENTS_KEPT_MS = 45 * DAY_MS
 
 /** How long a broker may take to answer one request. A whole send, including retries, has `KAFKA_SEND_MS_MAX`. */
 export const KAFKA_REQUEST_MS_MAX = 3 * SECOND_MS
 
 /**
- * The same for a render that an API caller waits to have queued. The refusal comes within two seconds; half of that is for recording that
- * the render failed. A healthy cluster takes milliseconds. A leader that hands over before it stops takes some hundred, including retries.
- * A leader that dies is missed by its cluster for nine seconds: no caller would wait for that.
+ * The same for a render that an API caller waits to have queued. The refusal comes within two seconds; half of that is for recording the
+ * failure. A healthy cluster takes milliseconds. A leader that hands over before it stops takes some hundred, including retries. A cluster
+ * notices a dead leader after nine seconds: no caller would wait for that.
  */
 export const KAFKA_ENQUEUE_MS_MAX = SECOND_MS
 
@@ -38,7 +36,7 @@ export const KAFKA_COMMIT_EVERY_MS = SECOND_MS
 /** How long joining a group may take. The broker waits for members that died. */
 export const KAFKA_JOIN_MS_MAX = 30 * SECOND_MS
 
-/** How long it may take to get the first answers, and to create topics and their first offsets, with several processes doing so. */
+/** How long the first answers, and creating topics and their first offsets, may take while several processes do so. */
 export const KAFKA_PREPARE_MS_MAX = 60 * SECOND_MS
 
 /** How long a queue keeps renders: longer than an outage. Renders waiting past `QUEUE_AGE_MS_MAX` must still be reported as expired. */
@@ -56,15 +54,15 @@ export const KAFKA_SYNC_KEPT_MS = 3600 * SECOND_MS
 /** A dead letter is the original record with additions, so it needs more than the broker's megabyte. */
 export const KAFKA_DEAD_BYTES_MAX = 2048 * KIB
 
-/** When a delivery is shown again in a list that could not be reached: an outage of an hour costs each ended delivery twelve tries. */
+/** When a delivery is shown again in a list that could not be reached. In an outage of an hour, each ended delivery costs twelve tries. */
 export const DELIVERY_SHOWN_AGAIN_MS = 300 * SECOND_MS
 
 /** Objects of deliveries that are read or written at once: a remote store answers many as quickly as one. */
 export const WEBHOOK_OBJECTS_AT_ONCE = 32
 
 /**
- * What keeps something of requests that an erasure cannot remove, and for how long unless a topic was created otherwise. It is here,
- * because the operator shows it and must not load a client of Kafka.
+ * What keeps parts of requests that an erasure cannot remove, and for how long unless a topic was created otherwise. It is here because the
+ * operator shows it and must not load a client of Kafka.
  */
 export const REQUESTS_KEPT = [
   {

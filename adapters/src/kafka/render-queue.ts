@@ -1,10 +1,10 @@
 /**
- * The render queue on Kafka: one topic and one consumer group per engine and lane, as renderers may serve different lanes. The key of a
+ * The render queue on Kafka: one topic and one consumer group per engine and lane, since renderers may serve different lanes. The key of a
  * record is the render id, so renders are spread evenly over the partitions.
  *
- * A process is one member of a group, however many consumers it has for an engine. If one consumer returns a record, the others get it
- * at once, and no record is in two hands. An unreadable record is dead-lettered before its offset is committed, and one of a newer format
- * is left where it is.
+ * A process is one member of a group, however many consumers it has for an engine. If one consumer returns a record, the others get it at
+ * once, and no record is in two hands. An unreadable record is dead-lettered before its offset is committed. A record of a newer format
+ * stays where it is.
  */
 import { FORMAT } from '@platen/contract/domain/format.ts'
 import { LANES, type Lane, type RenderRecord } from '@platen/contract/domain/render.ts'
@@ -25,21 +25,20 @@ import type { Watermark } from './partition/watermark.ts'
 import { DEAD_TOPIC, queueTopic } from './topic.ts'
 
 interface RenderQueueSettings {
-  /** Prefix of topic and group names; see `TopicSettings`. */
+  /** See `TopicSettings`. */
   readonly prefix: string
-  /** The lanes consumed here; absent = all. Records can be enqueued in every lane. */
+  /** The lanes consumed here; absent = all. Records of every lane can be enqueued. */
   readonly lanes?: readonly Lane[] | undefined
-  /** Called for each record that was dead-lettered because it could not be read, for a counter. */
+  /** Called for each dead letter, for a counter. */
   readonly deadLettered?: (() => void) | undefined
 }
 
-/** Closing it closes its consumers. */
 interface KafkaRenderQueue extends RenderQueue, AsyncDisposable {
-  /** False after a consumer was silent for so long that only a new process helps. */
+  /** As in `GroupConsumer`, for all consumers. */
   isAlive(): boolean
 }
 
-/** Makes the queue on a connection. Its topics must exist. One per process, as only it knows which records are in hand. */
+/** The topics must exist. One queue per process, since only it knows which records are in hand. */
 export function kafkaRenderQueue(connection: KafkaConnection, settings: RenderQueueSettings): KafkaRenderQueue {
   const codec = renderRecordCodec()
   const consumers = new Map<Engine, EngineConsumer>()
@@ -77,7 +76,6 @@ interface EngineConsumerOptions {
   readonly codec: ReturnType<typeof renderRecordCodec>
 }
 
-/** The records in hand of one consumer in this process. */
 interface ConsumerHandle {
   readonly arrival: Notifier
   readonly held: Set<ConsumedRecord>
@@ -87,11 +85,10 @@ interface ConsumerHandle {
 class EngineConsumer implements AsyncDisposable {
   readonly #options: EngineConsumerOptions
   readonly #topics: ReadonlyMap<Lane, string>
-  /** Outlives the members, since some renders are done only after their consumer was closed. */
+  /** Outlive the members, since some renders are done only after their consumer was closed. */
   readonly #watermarks = new Map<string, Watermark>()
   readonly #handles = new Set<ConsumerHandle>()
   #members = new Map<Lane, GroupConsumer>()
-  /** Joining and leaving are serialized. */
   readonly #serialize = openSerialQueue()
   readonly #closing = new AbortController()
 
@@ -184,7 +181,7 @@ class EngineConsumer implements AsyncDisposable {
     }
   }
 
-  /** Removes a record that cannot be read here. Never rejects. If interrupted, the next owner of the partition gets the record. */
+  /** Dead-letters an unreadable record. Never rejects. If interrupted, the next owner of the partition gets the record. */
   async #remove(record: ConsumedRecord, fault: string): Promise<void> {
     const { connection } = this.#options
     const { topic, partition, offset } = record

@@ -22,29 +22,27 @@ import {
 } from './limit.ts'
 
 /**
- * Groups whose offsets are read at once. For each topic that is new to it, kafkajs asks a broker, while all others wait behind a lock, for
- * `KAFKA_REQUEST_MS_MAX` at most. So these wait for no more than a few slow answers.
+ * Groups whose offsets are read at once. For each topic that is new to it, kafkajs asks a broker while all others wait behind a lock, for
+ * at most `KAFKA_REQUEST_MS_MAX`. So a group waits for a few slow answers only.
  */
 const KAFKA_GROUPS_AT_ONCE = 4
 
-/** A topic as it must be. */
 export interface Topic {
-  /** Name without the prefix. */
+  /** Without the prefix. */
   readonly name: string
   readonly partitions: number
-  /** The groups that read it, without the prefix. A group that reads several topics is listed by each. */
+  /** Groups that read it, without the prefix. A group that reads several topics is listed by each. */
   readonly groups: readonly string[]
   /** Kafka's settings of the topic that differ from the broker's. */
   readonly config: Readonly<Record<string, string>>
 }
 
-/** Settings for creating the topics of one installation. */
 export interface TopicSettings {
   /** Prefix of every topic and group name, so that installations can share a Kafka. Letters, digits, `.`, `_` and `-`. */
   readonly prefix: string
   /** Partitions of each lane's topics and of the event log. At most this many processes share one topic. */
   readonly partitions?: Partial<Record<Lane | 'events', number>> | undefined
-  /** Copies of each topic; absent = the brokers' default. */
+  /** Absent = the brokers' default. */
   readonly replicas?: number | undefined
   /** Copies that must have a record before it counts as written; absent = the brokers' default. */
   readonly inSyncMin?: number | undefined
@@ -58,22 +56,21 @@ export class KafkaUnfit extends Error {
 /** More than the number of processes anyone starts: partitions can be added later, and never removed. */
 export const PARTITIONS: Readonly<Record<Lane | 'events', number>> = { sync: 12, async: 24, bulk: 24, events: 12 }
 
-/** Dead letters, with the reason: records that cannot be read or that crash their renderers. People read them. */
+/** Records that cannot be read or that crash their renderers, with the reason. People read them. */
 export const DEAD_TOPIC = 'render.dead'
 export const EVENT_TOPIC = 'render.events'
 const DEAD_PARTITIONS = 1
 
-/** The topic of an engine's lane, and the group of its renderers. One group per topic, as all members must consume the same topics. */
+/** Also the group of its renderers. One group per topic, since all members must consume the same topics. */
 export function queueTopic(engine: Engine, lane: Lane): string {
   return `render.${engine}.${lane}`
 }
 
-/** The group that reads the event log under a reader name. */
 export function readerGroup(reader: string): string {
   return `${EVENT_TOPIC}.${reader}`
 }
 
-/** The topics of renders and their events; `readers` are the reader names of the event log. */
+/** `readers` are the reader names of the event log. */
 export function renderTopics({ partitions }: TopicSettings, readers: readonly string[]): readonly Topic[] {
   const queues = ENGINES.flatMap((engine) =>
     LANES.map((lane) => ({
@@ -99,8 +96,8 @@ export function renderTopics({ partitions }: TopicSettings, readers: readonly st
 }
 
 /**
- * Kafka's settings of a topic that deletes records after `keptMs`, by the brokers' clocks. By the sender's clock, records would be refused
- * if it is an hour ahead, and deleted at once if it is behind.
+ * Records are deleted after `keptMs` by the brokers' clocks. By the sender's clock, they would be refused if it is an hour ahead, and
+ * deleted at once if it is behind.
  */
 export function deletedAfter(keptMs: number): Readonly<Record<string, string>> {
   return {
@@ -126,7 +123,7 @@ export async function prepareTopics(
   try {
     const prepare = async () => {
       await createMissing(connection, wanted, { settings, signal })
-      // Brokers list a topic for a moment after somebody deleted it. It is then missing here, and must be created after all.
+      // Brokers list a topic for a moment after its deletion. It is then found missing here, and the retry creates it.
       await commitFirstOffsets(connection, groupsOf(wanted), { prefix: settings.prefix, signal })
     }
     await retryTransient(connection, prepare, { signal })
@@ -142,7 +139,7 @@ async function createMissing(
   wanted: readonly Topic[],
   { settings, signal }: { readonly settings: TopicSettings; readonly signal: AbortSignal },
 ): Promise<void> {
-  // The connection's own admin client has read offsets, and creates no topic while one is missing whose offsets it once read.
+  // A new client: one that once read the offsets of a topic creates no topic while that one is missing.
   const admin = await openAdmin(connection.client())
   try {
     const missing = await missingOf(admin, wanted)
@@ -168,8 +165,8 @@ async function commitFirstOffsets(
 }
 
 /**
- * Throws `KafkaUnfit` with the names of topics that are missing: somebody has deleted them, or Kafka came back empty. Rejects as kafkajs
- * does if no broker answers.
+ * Throws `KafkaUnfit` with the names of missing topics: somebody deleted them, or Kafka came back empty. Rejects as kafkajs does if no
+ * broker answers.
  */
 export async function requireTopics(
   connection: Pick<KafkaConnection, 'admin'>,
@@ -180,7 +177,6 @@ export async function requireTopics(
   const wanted = topics.map((topic) => ({ ...topic, name: prefix + topic.name }))
   const missing = await admin
     .fetchTopicMetadata({ topics: wanted.map(({ name }) => name) })
-    // It does not say which one.
     .then(() => [])
     .catch((cause: unknown) => (isNew(cause) ? missingOf(admin, wanted) : throwUnavailable(cause)))
   if (missing.length === 0) return
@@ -188,7 +184,6 @@ export async function requireTopics(
   throw new KafkaUnfit(`these topics are missing in Kafka: ${names}; a process that starts creates them`)
 }
 
-/** The first offset of the log, if the group has none. */
 function firstOffset(committed: number | undefined, low: number): number | undefined {
   return committed === undefined ? low : undefined
 }
@@ -224,7 +219,7 @@ async function create(admin: Admin, missing: readonly Topic[], { replicas, inSyn
   }
 }
 
-/** Waits until every broker knows the new topics and their leaders; that takes a moment. */
+/** It takes a moment until every broker knows the new topics and their leaders. */
 async function waitUntilCreated(
   { clock }: KafkaConnection,
   admin: Admin,
@@ -251,7 +246,6 @@ function checkPartitions(name: string, wanted: number, found: number): void {
   throw new KafkaUnfit(`the topic ${name} has ${found} partitions in Kafka and needs ${wanted}`)
 }
 
-/** Returns each group with the topics it reads. */
 function groupsOf(topics: readonly Topic[]): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>()
   for (const { name, groups: readers } of topics) {
@@ -260,7 +254,6 @@ function groupsOf(topics: readonly Topic[]): ReadonlyMap<string, readonly string
   return groups
 }
 
-/** Errors that brokers report for a new topic. */
 const NEW = ['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']
 
 function isNew(error: unknown): boolean {

@@ -9,7 +9,7 @@ import { canonicalJson } from '@platen/lib/canonical-json.ts'
 
 interface MemoryDirectory extends Directory, DirectoryPublisher {}
 
-/** Makes an empty directory, at revision 0. `publish` throws `RangeError` for a revision that is not newer. */
+/** Begins at revision 0. `publish` throws `RangeError` for a revision that is not newer. */
 export function memoryDirectory(): MemoryDirectory {
   let snapshot: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
   return {

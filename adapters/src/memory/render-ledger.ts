@@ -1,6 +1,6 @@
 /**
  * The render ledger of one process, without durability: for unit tests, and for GETs of sync renders in the embedded service. The queue
- * bounds the number of open renders. Of the ended renders it keeps the newest `LEDGER_ENDED_MAX`.
+ * bounds the number of open renders. Keeps the newest `LEDGER_ENDED_MAX` ended renders.
  */
 import assert from 'node:assert/strict'
 import { LEDGER_ENDED_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
@@ -22,12 +22,10 @@ interface Entry {
   view: RenderView
   /** The number of claims. Also the fence, as every claim is an attempt. */
   attempts: number
-  /** How many of these claims were released. */
   returned: number
   hold?: { readonly owner: string; readonly until: Instant } | undefined
 }
 
-/** Makes an empty ledger. */
 export function memoryRenderLedger(clock: Clock): ErasableRenderLedger {
   const open = new Map<RenderId, Entry>()
   const ended = openLruCache<RenderView>(LEDGER_ENDED_MAX)

@@ -1,6 +1,6 @@
 /**
- * The render queue of one process, without durability: for the `sync` lane of the embedded service, and for unit tests. It holds the
- * renders that wait or are in hand. Admission limits how many these are.
+ * The render queue of one process, without durability: for the `sync` lane of the embedded service, and for unit tests. Admission limits
+ * how many renders wait or are in hand.
  */
 
 import { LANES, type Lane, type RenderRecord } from '@platen/contract/domain/render.ts'
@@ -12,7 +12,7 @@ import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
 /** Dead letters that memory holds for people to inspect. The oldest goes first. */
 const DEAD_LETTERS_KEPT_MAX = 100
 
-/** First in, first out, by id. A Map keeps the order of insertion. */
+/** First in, first out: a Map keeps the order of insertion. */
 type LaneQueue = Map<RenderId, RenderRecord>
 
 interface EngineQueue {
@@ -22,7 +22,6 @@ interface EngineQueue {
   readonly dead: DeadLetter[]
 }
 
-/** A render that crashed its renderers. */
 interface DeadLetter {
   readonly record: RenderRecord
   readonly reason: string
@@ -33,7 +32,6 @@ interface MemoryRenderQueue extends RenderQueue {
   readonly dead: readonly DeadLetter[]
 }
 
-/** Makes an empty queue. */
 export function memoryRenderQueue(): MemoryRenderQueue {
   const dead: DeadLetter[] = []
   const engines: Record<Engine, EngineQueue> = { react_pdf: engineQueue(dead), html: engineQueue(dead) }
@@ -99,7 +97,7 @@ function consumer(queue: EngineQueue): RenderConsumer {
   }
 }
 
-/** Puts the records in hand of a consumer before all others of the lane, as they were taken first. */
+/** Puts the records in hand before all others of the lane, since they were taken first. */
 function requeue({ waiting, inHand }: EngineQueue, lane: Lane, holder: Notifier): void {
   const since = [...waiting[lane]]
   waiting[lane].clear()

@@ -1,4 +1,4 @@
-/** The reply channel of sync renders if API and renderer share a process. It only holds renders whose caller waits. */
+/** The reply channel of sync renders if API and renderer share a process. Holds only renders whose caller waits. */
 import assert from 'node:assert/strict'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { PendingReply, Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
@@ -12,9 +12,8 @@ interface Caller {
 }
 
 /**
- * Makes a reply channel within one process. `callerGone` returns the caller's own signal, so nothing must be freed; the signal has aborted
- * already for a render that nobody waits for. A reply that came before the caller disposed can still be read. Closing the channel
- * rejects all waits with `Unavailable`.
+ * `callerGone` returns the caller's own signal, so nothing must be freed; for a render that nobody waits for, it has aborted already. A
+ * reply that came before the caller disposed can still be read. Closing the channel rejects all waits with `Unavailable`.
  */
 export function memoryReplyChannel(): ReplyChannel & Disposable {
   const callers = new Map<RenderId, Caller>()
@@ -43,7 +42,7 @@ export function memoryReplyChannel(): ReplyChannel & Disposable {
     [Symbol.dispose]() {
       for (const { taken, reply } of callers.values()) {
         const closed = new Unavailable('the reply channel was closed')
-        // The caller waits for one of the two, and an unhandled rejection ends the process.
+        // The caller waits for one of the two only, and an unhandled rejection would end the process.
         for (const each of [taken, reply]) {
           each.promise.catch(() => undefined)
           each.reject(closed)

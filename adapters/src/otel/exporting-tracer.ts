@@ -1,4 +1,4 @@
-/** A tracer that exports spans by OTLP, with the SDK of OpenTelemetry, which reads its own variables. */
+/** Exports spans by OTLP, with the SDK of OpenTelemetry, which reads its own variables. */
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import {
@@ -26,7 +26,7 @@ import { LAST_SPANS_MS_MAX } from './limit.ts'
 import type { ProcessTracer, TracerOptions } from './process-tracer.ts'
 import { openSpanQueue } from './span-queue.ts'
 
-/** Opens it. Throws what the SDK warns of while it reads its variables: it would go on with a default. */
+/** Throws if the SDK warns while it reads its variables: it would go on with a default. */
 export function openExportingTracer(options: TracerOptions): ProcessTracer {
   const { protocol, deployable, clock, log } = options
   const [provider, queue] = withoutWarnings(() => {
@@ -47,7 +47,6 @@ export function openExportingTracer(options: TracerOptions): ProcessTracer {
   }
 }
 
-/** Runs `open`. Throws if the SDK warned of something. */
 function withoutWarnings<Opened>(open: () => Opened): Opened {
   const warnings: string[] = []
   const ignore = () => undefined
@@ -72,7 +71,7 @@ function versionOf(): string {
   return manifest.version
 }
 
-/** What all spans of this process have. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` decide. */
+/** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` take precedence. */
 function resourceOf(deployable: string) {
   const own = {
     'service.namespace': 'platen',
@@ -149,7 +148,7 @@ function spanContextOf(context: TraceContext): SpanContext {
   }
 }
 
-/** Seconds and nanoseconds. The SDK takes a number from before the start of the process for one of another clock. */
+/** Seconds and nanoseconds: the SDK takes a number from before the start of the process for a value of another clock. */
 function timeOf(instant: Instant): [number, number] {
   const seconds = Math.floor(instant / 1000)
   return [seconds, Math.round((instant - seconds * 1000) * 1e6)]

@@ -1,11 +1,10 @@
-/** What opens a tracer, and what it is to the process that opens it. */
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Log } from '@platen/lib/log.ts'
 import type { Tracer } from '@platen/lib/tracer.ts'
 
 export interface TracerOptions {
   readonly protocol: 'http/protobuf' | 'http/json'
-  /** The name of the deployable: `api`. */
+  /** Example: `api`. */
   readonly deployable: string
   /** What renders and events wait in: `kafka`. */
   readonly messagingSystem: string

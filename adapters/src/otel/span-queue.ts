@@ -1,6 +1,6 @@
 /**
- * The bounded queue of spans before their exporter. The SDK batches and sends them; this counts those that are lost, which the SDK tells
- * nobody. A collector that hangs, refuses or is away costs this much memory and two lines of the log.
+ * The bounded queue of spans before their exporter. The SDK batches and sends them; this counts lost spans, which the SDK does not report.
+ * A collector that hangs, refuses or is away costs this much memory and two log lines.
  */
 
 import { TraceFlags } from '@opentelemetry/api'
@@ -14,20 +14,19 @@ import {
 import type { Log } from '@platen/lib/log.ts'
 import { SPANS_WAITING_MAX } from './limit.ts'
 
-/** Of what a collector answers, as much as a line of the log may have. */
+/** Characters of a collector's answer in a log line. */
 const EXPORT_ERROR_CHARS_MAX = 200
 
 interface SpanQueue {
   readonly processor: SpanProcessor
-  /** Spans since the start that were not exported. */
   readonly lostSpans: () => number
 }
 
-/** Opens the queue. `log` has a line when the first spans are lost, and one when spans are exported again. */
+/** Logs when the first spans are lost, and when spans are exported again. */
 export function openSpanQueue(exporter: SpanExporter, log: Log): SpanQueue {
   let waiting = 0
   let lost = 0
-  /** Spans that were lost since the last export that succeeded. */
+  /** Lost spans since the last successful export. */
   let lostSince = 0
   const lose = (spans: number, reason: string) => {
     if (lostSince === 0) log.warn({ reason: reason.slice(0, EXPORT_ERROR_CHARS_MAX) }, 'trace spans lost')

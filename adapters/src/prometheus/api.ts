@@ -1,4 +1,3 @@
-/** Metrics of the API. */
 import { HTTP_ERRORS } from '@platen/contract/domain/error.ts'
 import { LANES, type Lane, type Mode } from '@platen/contract/domain/render.ts'
 import { ENGINES } from '@platen/contract/domain/render-options.ts'
@@ -14,7 +13,7 @@ const STATUS_CLASSES = ['2xx', '4xx', '5xx']
 /** Requests without a route share one label: callers choose their methods and paths. */
 const UNROUTED = { route: 'none', method: 'other' }
 
-/** Registers the metrics. Calls `directory` at each scrape; it must neither wait nor throw. Call once per `metrics`. */
+/** Calls `directory` at each scrape; it must neither wait nor throw. */
 export function apiMeter(metrics: Metrics, { directory }: { directory: () => DirectoryState }): ApiMeter {
   gaugeDirectory(metrics, directory)
   const refused = metrics.counter(

@@ -1,4 +1,4 @@
-/** Metrics of the services that a process depends on: one family for all of them, so that one panel and one alert show each. */
+/** Metrics of the services that a process depends on: one family for all, so that one panel and one alert show each. */
 
 import {
   CALL_RESULTS,
@@ -11,17 +11,16 @@ import type { Clock } from '@platen/lib/clock.ts'
 import { Gauge } from 'prom-client'
 import type { Metrics } from './registry.ts'
 
-/** Seconds: from a call of Redis to the longest time limit of a call, 30 s, and to one that exceeds it. */
+/** Seconds: from a call of Redis to a call that exceeds the longest time limit, 30 s. */
 const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
 export interface Dependencies {
   /** Adds a dependency, with its series at zero. Calls `isUp` at each scrape; it must neither wait nor throw. Once per name. */
   add<Name extends Dependency>(name: Name, isUp: () => boolean): DependencyMeter<Name>
-  /** Counts a connection that broke or was not accepted; also before the dependency is added. */
+  /** Counts a connection that broke or was refused; also before the dependency is added. */
   connectionBroke(name: Dependency): void
 }
 
-/** Registers the metrics. Call once per `metrics`. */
 export function dependencyMeters(metrics: Metrics, clock: Pick<Clock, 'monotonic'>): Dependencies {
   const states = new Map<Dependency, () => boolean>()
   const up: Gauge = new Gauge({

@@ -1,5 +1,5 @@
 /**
- * Metrics of the operator. Metrics that other controllers have too use the names and labels of controller-runtime and client-go, so that
+ * Metrics of the operator. Those that other controllers have, too, use the names and labels of controller-runtime and client-go, so that
  * existing dashboards and alerts work unchanged.
  */
 
@@ -17,21 +17,18 @@ import { exponentialBuckets, Gauge, type Registry } from 'prom-client'
 import type { Dependencies } from './dependency.ts'
 import type { Metrics } from './registry.ts'
 
-/** Seconds, the same as controller-runtime. */
+/** Seconds, as in controller-runtime. */
 const RECONCILE_BUCKETS = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2,
   2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ]
-/** Seconds, the same as client-go: from 10 ns to 1000 s. */
+/** Seconds, as in client-go: from 10 ns to 1000 s. */
 const QUEUE_BUCKETS = exponentialBuckets(10e-9, 10, 12)
 
 type WorkStates = ReadonlyMap<string, () => WorkState>
 
-/** Label values, from closed sets. */
 interface Counted {
-  /** The kinds of objects that are listed and watched. */
   readonly kinds: readonly string[]
-  /** The name of the lease. */
   readonly lease: string
   /** Name and port of the API server. */
   readonly host: string
@@ -46,7 +43,6 @@ const OPERATIONS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELET
 /** The code of client-go for a request without an answer. */
 const NO_ANSWER = '<error>'
 
-/** Registers the metrics. Call once per `metrics`. */
 export function operatorMeter(metrics: Metrics, counted: Counted): OperatorMeter {
   const workStates = new Map<string, () => WorkState>()
   gaugeWork(metrics.registry, workStates)
@@ -109,7 +105,7 @@ function requestMeter(metrics: Metrics, { host, dependencies }: Counted): Operat
   }
 }
 
-/** The metrics that client-go has for a queue. Both labels are the name of the controller. */
+/** The queue metrics of client-go. Both labels are the name of the controller. */
 function queueMeter(
   metrics: Metrics,
 ): (name: string) => Pick<ControllerMeter, 'added' | 'deferred' | 'taken' | 'done'> {
@@ -169,7 +165,6 @@ function reconcileMeter(
   }
 }
 
-/** Gauges of current values, which are read at each scrape. */
 function gaugeWork(registry: Registry, workStates: WorkStates): void {
   const gauge = (name: string, help: string, valueOf: (inHandMs: readonly number[]) => number) =>
     new Gauge({
@@ -209,7 +204,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** Enough time to hand out another key, even over a weekend. */
 export const SOON_MS = 7 * DAY_MS
 
-/** Registers the metric of ApiKeys. `ends` returns when they expire; it is called at each scrape, and must neither wait nor throw. */
+/** `ends` returns when ApiKeys expire; it is called at each scrape, and must neither wait nor throw. */
 export function gaugeKeyExpiry(metrics: Metrics, keys: { clock: Clock; ends: () => readonly Instant[] }): void {
   metrics.observableGauge(
     'platen_api_keys_expiring',

@@ -1,20 +1,19 @@
 /**
- * The registry of Prometheus metrics, with prom-client. Labels have values from closed sets only, as the number of tenants, templates, hosts
- * and ids has no limit. The exception is `tenantMeter`, on request.
+ * Prometheus metrics, with prom-client. Labels have values from closed sets only, since the number of tenants, templates, hosts and ids has
+ * no limit. The exception is `tenantMeter`, on request.
  */
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client'
 
-/** Labels with all their values. A label whose values are known only later has none here. */
+/** A label whose values are known only later has none here. */
 type Labels<Label extends string> = Readonly<Record<Label, readonly string[]>>
 
 /**
- * A registry of metrics. Each series that is known when its metric is added exists as 0 from the first scrape. Else a rate would miss the
- * count with which a series appears.
+ * Each name can be added once, so functions that add metrics are called once per registry. Each series that is known when its metric is
+ * added exists as 0 from the first scrape. Else a rate would miss the count with which a series appears.
  */
 export interface Metrics {
-  /** Returns all metrics in the exposition format of Prometheus. */
   text(): Promise<string>
-  /** The same as an answer to a scrape: in OpenMetrics, if `accept` has that and there are exemplars, which the other format has not. */
+  /** Answers a scrape: in OpenMetrics if `accept` has that and there are exemplars, which the other format lacks. */
   exposition(accept: string | undefined): Promise<Exposition>
   readonly registry: Registry
   counter<Label extends string = never>(name: string, help: string, labels?: Labels<Label>): Counter<Label>
@@ -25,17 +24,17 @@ export interface Metrics {
     help: string,
     options: { readonly buckets: number[]; readonly labels?: Labels<Label> },
   ): Histogram<Label>
-  /** Adds a histogram whose buckets name the trace of an example, if one is given. */
+  /** Buckets have exemplars with the trace id, if one is given. */
   tracedHistogram<Label extends string = never>(
     name: string,
     help: string,
     options: { readonly buckets: number[]; readonly labels?: Labels<Label> },
   ): TracedHistogram<Label>
-  /** Adds a gauge with one label, whose values `read` returns at each scrape, by the value of the label. It must neither wait nor throw. */
+  /** `read` returns the values at each scrape, by label value. It must neither wait nor throw. */
   labelledGauge(name: string, help: string, options: { readonly label: string; readonly read: () => Labelled }): void
-  /** Adds a gauge of the value that `read` returns at each scrape. It must neither wait nor throw. */
+  /** `read` returns the value at each scrape. It must neither wait nor throw. */
   observableGauge(name: string, help: string, read: () => number): void
-  /** Adds a counter of a count since the start, which `read` returns at each scrape. It must neither wait nor throw. */
+  /** `read` returns the count since the start at each scrape. It must neither wait nor throw. */
   observableCounter(name: string, help: string, read: () => number): void
 }
 
@@ -49,12 +48,10 @@ interface TracedHistogram<Label extends string> {
   zero(labels: Readonly<Record<Label, string>>): void
 }
 
-/** Measured values by the value of a label. */
 type Labelled = Readonly<Record<string, number>>
 
 const NONE: Labels<string> = {}
 
-/** Opens an empty registry. */
 export function openRegistry(): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -143,7 +140,7 @@ function addTracedHistogram<Label extends string>(
 
 const NO_EXEMPLAR = {}
 
-/** A view of the metrics in OpenMetrics. In that format prom-client renames the counters that it is given, so it gets others. */
+/** A view of the metrics in OpenMetrics. prom-client renames counters for that format, so the view gets derived objects. */
 function openMetricsOf(registry: Registry): Registry<OpenMetricsContentType> {
   const view = new Registry<OpenMetricsContentType>()
   view.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
@@ -151,7 +148,6 @@ function openMetricsOf(registry: Registry): Registry<OpenMetricsContentType> {
   return view
 }
 
-/** All combinations of label values. */
 function seriesOf(labels: Labels<string>): readonly Record<string, string>[] {
   return Object.entries(labels).reduce<readonly Record<string, string>[]>(
     (series, [label, values]) => series.flatMap((one) => values.map((value) => ({ ...one, [label]: value }))),

@@ -1,4 +1,3 @@
-/** Metrics of renderers. */
 import { FAILURES } from '@platen/contract/domain/error.ts'
 import { LANES, type Outcome } from '@platen/contract/domain/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
@@ -19,19 +18,18 @@ const RENDER_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60
 /** Seconds: from a free slot to one day, after which a render expires. */
 const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800, 7200, 21_600, 86_400]
 
-/** Maximum number of templates that have their own labels; all others share one. */
+/** All further templates share one label. */
 const TEMPLATES_COUNTED_MAX = 1000
 const OTHER = { tenant: 'other', template: 'other' }
 
 interface RendererMeterOptions {
-  /** The tenants whose renders are also counted by tenant and template; `*` means each of them. */
+  /** The tenants whose renders are also counted by tenant and template; `*` means all. */
   readonly tenants: readonly string[]
   readonly dependencies: Dependencies
-  /** Whether this process has a running browser; absent if it needs none. Called at each scrape. */
+  /** Does this process have a running browser? Absent if it needs none. Called at each scrape. */
   readonly isChromiumUp?: (() => boolean) | undefined
 }
 
-/** Registers the metrics. Call once per `metrics`. */
 export function rendererMeter(metrics: Metrics, options: RendererMeterOptions): RendererMeter {
   const { tenants } = options
   const wait = metrics.tracedHistogram(
@@ -143,7 +141,7 @@ function endMeter(metrics: Metrics): Ended {
   }
 }
 
-/** Counts by tenant and template: for operators with a few hundred teams who must know whose templates fail. */
+/** For operators with a few hundred teams who must know whose templates fail. */
 export function tenantMeter(metrics: Metrics, tenants: readonly string[]): Ended {
   const renders = metrics.counter(
     'platen_tenant_renders_total',

@@ -1,7 +1,7 @@
 /**
- * Stores in Redis how far its views include the event log. The run id shows when a server was restarted or a replica promoted. Such a
- * server may have lost applied events and still have their checkpoint. In a Cluster the views are on other nodes than the checkpoints.
- * If one of those nodes loses data, the comparison with the charged units shows it.
+ * Stores in Redis how far its views include the event log. The run id shows that a server was restarted or a replica promoted. Such a
+ * server may have lost applied events and still have their checkpoint. In a Cluster the views are on other nodes than the checkpoints. If
+ * one of those nodes loses data, the comparison with the charged units shows it.
  */
 import type { Charged, Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import type { RedisConnection } from './connect.ts'
@@ -11,7 +11,7 @@ import { openScript } from './script.ts'
 /** All keys share this hash slot. The key never expires: an installation has one. */
 export const CHECKPOINT_KEY = 'platen:{checkpoint}'
 
-/** Makes the checkpoints in Redis. `key` names the views that they are of. */
+/** `key` names the views. */
 export function redisCheckpoints(redis: RedisConnection, key = CHECKPOINT_KEY): Checkpoints {
   const script = openScript(redis, { file: './checkpoint.lua' })
   const keysOf = (period: string) => [key, `${key}:charged:${period}`]

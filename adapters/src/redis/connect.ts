@@ -1,8 +1,9 @@
 /**
- * The connection to Redis: one socket, or those of a Cluster. Every call ends. A call is `Unavailable` if Redis does not answer in time
- * or cannot serve it now, or if there is no connection; callers decide what to do without Redis. While the health check fails, calls
- * fail at once, those under way included.
- * The client reconnects by itself, for ever. It repeats the calls that were under way when the connection broke. So every call must be
+ * The connection to Redis: one socket, or those of a Cluster. Every call ends. A call is `Unavailable` if Redis does not answer in time or
+ * cannot serve it now, or if there is no connection; callers decide what to do without Redis. While the health check fails, calls fail at
+ * once, even those under way.
+ *
+ * The client reconnects by itself, for ever, and repeats the calls that were under way when the connection broke. So every call must be
  * safe to run twice.
  */
 import { type BackOff, backOffMs } from '@platen/lib/back-off.ts'
@@ -15,7 +16,7 @@ import { openCallTimeout } from './connect/call-timeout.ts'
 import { type HealthCheck, openHealthCheck } from './connect/health-check.ts'
 import { REDIS_CONNECT_MS_MAX, REDIS_RECONNECT_MS_MAX } from './limit.ts'
 
-/** Calls that may wait for Redis. Above it they are refused at once, so that they do not pile up in memory. */
+/** Calls that may wait for Redis. Further ones are refused at once, so that they do not pile up in memory. */
 export const REDIS_CALLS_MAX = 10_000
 
 export interface RedisAddress {
@@ -23,15 +24,14 @@ export interface RedisAddress {
   readonly port: number
 }
 
-/** Where Redis is: one server, the primary that Sentinels name, or a Cluster found through any of its nodes. */
 export type RedisLocation =
   | { readonly kind: 'server'; readonly address: RedisAddress }
   | {
       readonly kind: 'sentinel'
       readonly sentinels: readonly RedisAddress[]
-      /** The Sentinels' name of the primary. */
+      /** The name that the Sentinels give to the primary. */
       readonly primary: string
-      /** The Sentinels' own password; `password` is that of Redis. */
+      /** For the Sentinels themselves; `password` is for Redis. */
       readonly sentinelPassword?: string | undefined
     }
   | { readonly kind: 'cluster'; readonly nodes: readonly RedisAddress[] }
@@ -51,22 +51,25 @@ export interface RedisSettings {
   readonly password?: string | undefined
   /** Present = TLS. */
   readonly tls?: RedisTls | undefined
-  /** Maximum duration of a call, in milliseconds; then it is `Unavailable`. */
+  /** Milliseconds; after that the call is `Unavailable`. */
   readonly callMsMax: number
-  /** Are the calls of one event loop turn sent together? Many concurrent calls then cost less, and a single one takes a little longer. */
+  /**
+   * If true, the calls of one event loop turn are sent together. Many concurrent calls then cost less, and a single one takes a little
+   * longer.
+   */
   readonly isAutoPipelined?: boolean | undefined
 }
 
 export interface RedisConnection extends AsyncDisposable {
   /** Runs a command. Rejects with the signal's reason or `Unavailable`. An error of the command itself is a defect and stays as it is. */
   call<T>(command: (client: Client) => Promise<T>, signal: AbortSignal): Promise<T>
-  /** Do keys of several hash slots need several calls, because they may be on different servers? */
+  /** If true, keys of several hash slots need several calls, since they may be on different servers. */
   readonly isCluster: boolean
-  /** The health of Redis, as seen by this connection and its duplicates. */
+  /** The health of Redis as seen by this connection and its duplicates. */
   readonly health: HealthCheck
   /**
-   * Opens another connection to the same Redis, for slow calls, so that no other call waits behind them. It has no health check of its
-   * own: all connections of a process share one. The caller closes it, before this one.
+   * Opens another connection to the same Redis for slow calls, so that no other call waits behind them. It shares this health check. The
+   * caller closes it before this connection.
    */
   duplicate(callMsMax: number, signal: AbortSignal): Promise<RedisConnection>
   /** Opens a raw client for subscriptions and blocking reads. The caller closes it. */
@@ -76,13 +79,13 @@ export interface RedisConnection extends AsyncDisposable {
 type Client = Redis | Cluster
 
 interface FollowedRedisSettings extends RedisSettings {
-  /** Returns the credentials and the certificates for the next connection. Absent = they never change. */
+  /** Called for each new connection. Absent = credentials and certificates never change. */
   readonly latest?: () => RedisSettings
   /** Called when a connection breaks or is not accepted. */
   readonly onBrokenConnection?: () => void
 }
 
-/** Connects. Throws `Unavailable` with the reason if Redis cannot be reached or refuses the credentials. */
+/** Throws `Unavailable` with the reason if Redis cannot be reached or refuses the credentials. */
 export async function connectRedis(
   { clock, ...settings }: FollowedRedisSettings & { readonly clock: Clock },
   signal: AbortSignal,
@@ -99,7 +102,7 @@ export async function connectRedis(
   }
 }
 
-/** Tries a write. It never takes effect, as the key never exists. Replicas and servers without memory refuse it like any other write. */
+/** Tries a write without effect: the key never exists. Replicas and servers without memory refuse it like any other write. */
 function ping(client: Client): Promise<unknown> {
   return client.set('platen:pulse', '', 'XX')
 }
@@ -158,7 +161,7 @@ async function open(settings: FollowedRedisSettings, signal: AbortSignal): Promi
   })
   // A Cluster makes a client for each node that it learns of, and another one when it was lost.
   client.on('+node', (node: Redis) => Object.assign(node.options, accessOf(latestOf(settings))))
-  // Without a listener the client writes to stderr. Each call that fails because of a lost connection reports it.
+  // Without a listener the client writes to stderr. Calls that fail because of a lost connection report it.
   client.on('error', (error: Error) => {
     reason = error
     if (isBrokenConnection(error)) settings.onBrokenConnection?.()
@@ -180,7 +183,6 @@ async function open(settings: FollowedRedisSettings, signal: AbortSignal): Promi
   }
 }
 
-/** The settings with the credentials and certificates of now. */
 function latestOf({ latest, ...settings }: FollowedRedisSettings): RedisSettings {
   if (latest === undefined) return settings
   const { username, password, tls, location } = latest()
@@ -219,7 +221,7 @@ function clientOf(settings: RedisSettings, retryStrategy: (times: number) => num
   }
 }
 
-/** Client options that bound every wait. By default the client queues calls without limit while Redis is unavailable. */
+/** Bounds every wait. By default the client queues calls without limit while Redis is unavailable. */
 function optionsOf(settings: RedisSettings) {
   const { callMsMax, isAutoPipelined = false } = settings
   return {
@@ -229,9 +231,9 @@ function optionsOf(settings: RedisSettings) {
     // For the ping of the health check: it must not wait for the calls gathered before it.
     autoPipeliningIgnoredCommands: ['set'],
     maxRetriesPerRequest: 1,
-    // Subscribers subscribe again when the connection is ready. The rejection of the client's own attempt would be unhandled.
+    // Subscribers subscribe again when the connection is ready. A rejection of the client's own attempt would be unhandled.
     autoResubscribe: false,
-    // Callers have timed out by then. This frees the client's memory of their calls, and ends its own calls.
+    // Callers have timed out by then. This frees the client's memory of their calls, and ends calls of the client itself.
     commandTimeout: callMsMax + REDIS_CONNECT_MS_MAX,
     connectTimeout: REDIS_CONNECT_MS_MAX,
     // A peer that vanished without closing shows only by its silence.
@@ -240,7 +242,7 @@ function optionsOf(settings: RedisSettings) {
   } satisfies RedisOptions
 }
 
-/** The client options that may change: how it proves who it is, and whom it trusts. */
+/** Credentials and certificates, which may change. */
 function accessOf({ username, password, tls, location }: RedisSettings) {
   const options = tls && Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined))
   return {
@@ -254,7 +256,7 @@ function accessOf({ username, password, tls, location }: RedisSettings) {
   } satisfies RedisOptions
 }
 
-/** Errors of a Redis that runs and cannot serve now, or not us. Every other error is a defect of ours. */
+/** Errors of a Redis that runs but cannot serve us now. Every other error is a defect of ours. */
 const UNSERVED =
   /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|OOM|BUSY|NOAUTH|WRONGPASS|NOPERM|UNKILLABLE) /
 

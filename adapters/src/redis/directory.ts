@@ -25,8 +25,8 @@ export interface RedisDirectoryOptions {
 export interface RedisDirectory extends Directory, AsyncDisposable {
   state(): DirectoryState
   /**
-   * The number of processes that report what they enforce, this one included, as of its last report; 1 before the first. It only
-   * decreases after fewer processes were counted for as long as a report is valid.
+   * The number of processes that report what they enforce, including this one, as of its last report; 1 before the first. It decreases only
+   * after fewer processes were counted for as long as a report is valid.
    */
   readers(): number
   /** Reads once what is published now. Throws `Unavailable` if Redis cannot be read. */
@@ -34,7 +34,7 @@ export interface RedisDirectory extends Directory, AsyncDisposable {
 }
 
 /**
- * Loads the published settings and follows them. Resolves after the first attempt, even if nothing could be loaded. `state` reports that,
+ * Loads the published settings and follows them. Resolves after the first attempt, even if nothing could be loaded: `state` reports that,
  * and the settings are loaded as soon as they exist. Rejects only with the signal's reason.
  */
 export async function openRedisDirectory(options: RedisDirectoryOptions, signal: AbortSignal): Promise<RedisDirectory> {
@@ -51,7 +51,7 @@ export async function openRedisDirectory(options: RedisDirectoryOptions, signal:
   }
   const refreshOnce = openRefresh(options, copy, connection)
   const runSerially = openSerialQueue()
-  // One at a time: two concurrent refreshes would each take the other's settings for a regression.
+  // One at a time: each of two concurrent refreshes would take the other's settings for a regression.
   const refresh: Refresh = (deltas, callSignal) => runSerially(() => refreshOnce(deltas, callSignal), callSignal)
   await refresh([], signal).catch((err: unknown) => {
     signal.throwIfAborted()
@@ -77,19 +77,18 @@ export async function openRedisDirectory(options: RedisDirectoryOptions, signal:
   }
 }
 
-/** The state of the connection to Redis. */
 interface ConnectionState {
   isConnected: boolean
   reason: string | undefined
   confirmedAt: number
   readers: number
-  /** Since when fewer readers have been counted. */
+  /** Monotonic time since which fewer readers have been counted. */
   fewerSince: number | undefined
 }
 
 type Refresh = (deltas: readonly Delta[], signal: AbortSignal) => Promise<void>
 
-/** Applies the given deltas, checks that they are complete, and reports the enforced revision. */
+/** Applies the deltas, checks that they are complete, and reports the enforced revision. */
 function openRefresh(
   { redis, clock, reader }: RedisDirectoryOptions,
   copy: DirectoryCopy,
@@ -99,7 +98,7 @@ function openRefresh(
   let reported: { readonly revisionId: string; readonly at: number } | undefined
   const report = async (signal: AbortSignal) => {
     if (reader === undefined) return
-    // Also without any settings: the first publication waits for this process, too.
+    // Reports even without any settings: the first publication also waits for this process.
     const { revisionId, revision } = copy.revision() ?? { revisionId: '', revision: 0 }
     if (reported?.revisionId === revisionId && clock.monotonic() - reported.at < DIRECTORY_REPORT_EVERY_MS) return
     const request = { operation: 'report', reader, mark: revisionId, revision, reportedMs: DIRECTORY_REPORT_KEPT_MS }
@@ -111,7 +110,7 @@ function openRefresh(
     reported = { revisionId, at: now }
   }
   return async (deltas, signal) => {
-    // Reports before it loads. Publications after this wait for this process, and it loads the ones before.
+    // Reports before it loads. Later publications wait for this process, and it loads the earlier ones.
     if (reported === undefined) await report(signal)
     copy.apply(deltas)
     connection.reason = await copy.update(await readMeta(redis, signal), signal)
@@ -122,8 +121,8 @@ function openRefresh(
 }
 
 /**
- * Updates the number of readers. Fewer reports do not prove that a process has gone. While Redis is slow, reports are late; and after
- * Redis was emptied, it has only the first reports.
+ * Fewer reports do not prove that a process has gone. While Redis is slow, reports are late; after Redis was emptied, only the first
+ * reports are there.
  */
 function countReaders(
   connection: ConnectionState,
@@ -173,7 +172,7 @@ async function follow(
   if (reader !== undefined) await deregister(redis, { reader, clock })
 }
 
-/** Removes the report of this process, so that publishers do not wait for it. Without that, the report expires by itself. */
+/** Removes the report of this process, so that publishers do not wait for it. If that fails, the report expires. */
 async function deregister(
   redis: RedisConnection,
   { reader, clock }: { readonly reader: string; readonly clock: Clock },

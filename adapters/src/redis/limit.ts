@@ -1,4 +1,3 @@
-/** Limits of what goes through Redis, each with its unit and the reason for its value. */
 import { REDIS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
 
 const KIB = 1024
@@ -8,7 +7,7 @@ const HOUR_MS = 3600 * SECOND_MS
 /** Fields written or read in one call: a few hundred KiB, which block a store for one or two milliseconds. */
 export const DIRECTORY_FIELDS_PER_CALL = 500
 
-/** How long a wait for the next change may take before the store is asked. A missed notification delays a change by at most this. */
+/** How long to wait for the next change before the store is asked. A missed notification delays a change by at most this. */
 export const DIRECTORY_WAIT_MS = SECOND_MS
 
 /** How often a process reports which revision it enforces, and how long a report counts. A process may miss three. */

@@ -8,25 +8,23 @@ import { LIMITER_SETTINGS_KEPT_MS } from './limit.ts'
 /** Accounts whose settings are written at a time: enough to keep Redis busy, few enough that other calls do not wait long. */
 const LIMITER_SETTINGS_AT_ONCE = 100
 
-/** With the braces, all keys of an account share one hash slot of a Cluster. */
+/** The braces put all keys of an account into one hash slot of a Cluster. */
 export function limiterPrefix(account: string): string {
   return `platen:limiter:{${account}}`
 }
 
-/** The key of a hash with a revision and its limits. */
 export function settingsKey(account: string): string {
   return `${limiterPrefix(account)}:settings`
 }
 
 interface AccountLimits {
   readonly revision: number
-  /** Limits by account. */
   readonly limits: ReadonlyMap<string, Limits>
 }
 
 /**
  * Writes the limits of a revision before it is published. Until a process has that revision, the limiter uses these limits instead of the
- * process's own; after that they have no effect. If the revision is then not published, they only applied early.
+ * process's own; after that they have no effect. If the revision is not published, they only applied early.
  */
 export async function writeLimits(
   redis: RedisConnection,

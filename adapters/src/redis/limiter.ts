@@ -1,7 +1,7 @@
 /**
- * The limiter of several API processes: the algorithm of `contract/src/port/limiter-state.ts` as a script inside Redis. So each decision is one
- * call, and no two interleave. All keys of an account are in one hash slot, and everything expires. If Redis loses its data, rates are
- * generous for one minute. Lanes and reservations are wrong until they are counted anew; charges come back from the event log.
+ * The limiter of several API processes: the algorithm of `contract/src/port/limiter-state.ts` as a script inside Redis. So each decision is
+ * one call, and decisions do not interleave. All keys of an account are in one hash slot, and everything expires. If Redis loses its data,
+ * rates are generous for one minute. Lanes and reservations are wrong until they are counted anew; charges come back from the event log.
  * Completing a render again changes nothing for as long as its charge is kept.
  */
 
@@ -34,7 +34,7 @@ import { openScript } from './script.ts'
 /** The maximum age of a holding, and the minimum for which an end without a charge is remembered. No older record is rendered. */
 const KEPT_MS = VIEW_KEPT_MS
 
-/** In the place of an id, for operations on no render. */
+/** In the place of an id, for operations without a render. */
 const NO_RENDER = ''
 
 interface LimiterOptions {
@@ -42,7 +42,6 @@ interface LimiterOptions {
   readonly clock?: Clock
 }
 
-/** Makes the limiter in Redis. */
 export function redisLimiter(redis: RedisConnection, { clock }: LimiterOptions = {}): AuditableLimiter {
   const script = openScript(redis, { file: './limiter.lua', precededBy: './limiter/charge.lua', clock })
   const fixed = { windowMs: RATE_WINDOW_MS, keptMs: KEPT_MS, chargeKeptMs: CHARGES_KEPT_MS }
@@ -64,7 +63,7 @@ export function redisLimiter(redis: RedisConnection, { clock }: LimiterOptions =
         unitsInAll: unitsOf(request),
       }
       const decision = await run(keys, { ...reserving, holdMs: RESERVATION_MS }, signal)
-      // The script returns the type of the port.
+      // The script returns the types of the port, here and below.
       return decision as Decision
     },
     confirm: confirming(run),
@@ -73,7 +72,6 @@ export function redisLimiter(redis: RedisConnection, { clock }: LimiterOptions =
     },
     completeAll,
     async usage(account, period, signal) {
-      // The script returns the type of the port.
       return (await run(keysOf(account, period), { operation: 'usage', period }, signal)) as Usage
     },
     async report(query, signal) {
@@ -88,13 +86,11 @@ export function redisLimiter(redis: RedisConnection, { clock }: LimiterOptions =
       return { ...rest, templates: Array.isArray(templates) ? templates : [], days: Array.isArray(days) ? days : [] }
     },
     async chargeTotal(account, period, signal) {
-      // The script returns the type of the port.
       return (await run(keysOf(account, period), { operation: 'chargeTotal' }, signal)) as ChargeTotal
     },
   }
 }
 
-/** Runs the script on keys of an account. */
 type Run = (keys: readonly string[], request: object, signal: AbortSignal) => Promise<unknown>
 
 function confirming(run: Run): AuditableLimiter['confirm'] {
@@ -130,7 +126,6 @@ function completing(redis: RedisConnection, run: Run): AuditableLimiter['complet
     }
     return await Promise.all(
       groups.map(async ({ account, period, keys, ends }) => {
-        // The script returns the type of the port.
         const total = (await run(keys, { ...completing, ends }, signal)) as ChargeTotal
         return { account, period, ...total }
       }),
@@ -147,8 +142,8 @@ interface Ends {
 }
 
 /**
- * The last 15 characters of an id as two numbers: of nine, and of the six after them. They have all random bits of an id, and the six are
- * of its tag alone.
+ * The last 15 characters of an id as two numbers: of nine, and of the six after them. Together they have all random bits of an id; the last
+ * six are of its tag alone.
  */
 function tailOf(id: RenderId): readonly [number, number] {
   return [numberOf(id, 11, 20), numberOf(id, 20, 26)]
@@ -160,7 +155,7 @@ function numberOf(id: RenderId, from: number, to: number): number {
   return number
 }
 
-/** Of each character code, what it is worth in an id. */
+/** By character code: its value in an id. */
 const DIGITS = Array.from({ length: 128 }, (_, code) =>
   Math.max(0, '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(String.fromCharCode(code))),
 )
@@ -193,8 +188,8 @@ function keysOf(account: string, period: string): readonly string[] {
 }
 
 /**
- * The key of a set of renders that ended without a charge and began in the same nine hours, which the first five characters of an id tell.
- * The set can expire as a whole, and takes half the memory of one key per render.
+ * The set of renders that ended without a charge and began in the same nine hours, which the first five characters of an id tell. The set
+ * expires as a whole, and takes half the memory of one key per render.
  */
 function endedKey(account: string, id: RenderId | typeof NO_RENDER): string {
   return `${limiterPrefix(account)}:ended:${endedPart(id)}`

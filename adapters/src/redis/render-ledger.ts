@@ -1,6 +1,6 @@
 /**
- * The render ledger of several processes. Each render is one hash, which expires; after that only the manifest tells how it ended.
- * Nothing here survives a loss of Redis: attempts and fences then begin anew.
+ * The render ledger of several processes. Each render is one hash, which expires; after that only the manifest tells how it ended. Nothing
+ * here survives a loss of Redis: attempts and fences then begin anew.
  */
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX, VIEW_KEPT_MS } from '@platen/contract/domain/limit.ts'
 import {
@@ -19,10 +19,10 @@ import { ENDED_AT_ONCE } from './limit.ts'
 import { ENDS_CHANNEL } from './render-ledger/render-ends.ts'
 import { openScript } from './script.ts'
 
-/** How long an ended render is kept: as long as its record may come back from the queue. */
+/** As long as the record of an ended render may come back from the queue. */
 const ENDED_KEPT_MS = QUEUE_AGE_MS_MAX
 
-/** Makes the ledger in Redis. Without a clock it uses the time of Redis, so that a lease is the same to every process. */
+/** Without a clock it uses the time of Redis, so that a lease is the same to every process. */
 export function redisRenderLedger(
   redis: RedisConnection,
   clock?: Clock,

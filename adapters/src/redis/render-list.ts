@@ -1,6 +1,6 @@
 /**
- * The list of renders in Redis. Each account and environment has keys of its own. They expire with what is in them, and their size has a
- * bound. Beside it stands how far it includes the event log: a list that is behind says so, and shows nothing.
+ * The list of renders in Redis. Each account and environment has its own keys. They expire with their content, and their size has a bound.
+ * A checkpoint says how far the list includes the event log: a list that is behind says so, and shows nothing.
  */
 
 import { type Shown, STATUSES, type Status } from '@platen/contract/domain/render.ts'
@@ -34,16 +34,16 @@ const ENGINE_LETTERS = { react_pdf: 'p', html: 'h' } as const satisfies Record<E
 export interface RenderListOptions {
   /** Absent = the time of Redis. */
   readonly clock?: Clock
-  /** Estimated bytes that the renders of an account and environment may take. Absent = `LIST_BYTES_MAX`. */
+  /** Estimated bytes of the renders of an account and environment. Absent = `LIST_BYTES_MAX`. */
   readonly bytesMax?: number
 }
 
-/** A list in Redis of what belongs to renders: each entry is under the id of one. */
+/** A list in Redis of things that belong to renders, under the id of the render. */
 interface RedisList {
   run(scope: IdScope, request: object, signal: AbortSignal): Promise<unknown>
-  /** The same for what must not be answered from a part of the list. Throws `RenderListIncomplete`. */
+  /** As `run`, for answers that need the complete list. Throws `RenderListIncomplete`. */
   ask(scope: IdScope, request: object, signal: AbortSignal): Promise<unknown>
-  /** A page of entries, each converted by `entryIn`. Throws `RenderListIncomplete`. */
+  /** Converts each entry by `entryIn`. Throws `RenderListIncomplete`. */
   page<Entry>(scope: IdScope, page: ListPageRequest<Entry>, signal: AbortSignal): Promise<ListPage<Entry>>
 }
 
@@ -57,7 +57,7 @@ interface ListPage<Entry> {
   readonly next?: RenderId
 }
 
-/** Makes a list whose keys begin with a name. */
+/** The keys begin with `name`. */
 export function openRedisList(
   redis: RedisConnection,
   { clock, bytesMax = LIST_BYTES_MAX }: RenderListOptions,
@@ -88,7 +88,6 @@ export function openRedisList(
   }
 }
 
-/** Makes the list of renders in Redis. */
 export function redisRenderList(redis: RedisConnection, options: RenderListOptions = {}): RenderListView {
   const list = openRedisList(redis, options, 'list')
   const put = gathered({
@@ -138,7 +137,7 @@ function entryOf(render: ListedRender): object {
   return { id, ...letters, expiresAt, fields: JSON.stringify(fieldsOf(render)) }
 }
 
-/** The pairs of status and engine that a query allows; undefined if it has no filter but time. */
+/** The pairs of status and engine that a query allows; undefined if it filters only by time. */
 function lettersOf({ status, engine, ...named }: RenderQuery): readonly string[] | undefined {
   const names = [status, engine, named.template, named.reference, named.batch]
   if (names.every((name) => name === undefined)) return undefined
@@ -147,7 +146,7 @@ function lettersOf({ status, engine, ...named }: RenderQuery): readonly string[]
   )
 }
 
-/** What the script reads of an entry. */
+/** The fields of an entry that the script reads. */
 export interface ListFields {
   readonly t: TemplateCode
   readonly x: number
@@ -155,7 +154,7 @@ export interface ListFields {
   readonly g?: Shown['batch']
 }
 
-/** What an entry says of a render besides its id, status and engine. */
+/** The fields of an entry besides id, status and engine. */
 interface Fields extends ListFields {
   readonly f?: number
   readonly b?: number
@@ -170,7 +169,7 @@ function fieldsOf({ template, expiresAt, state, reference, metadata, batch }: Li
   return { t: template, x: expiresAt, ...ended, ...result, ...labels, ...(batch !== undefined && { g: batch }) }
 }
 
-/** Characters of the id at the beginning of an entry. A letter for the status and one for the engine follow, and then JSON. */
+/** An entry begins with the id, a letter for the status and one for the engine; then comes JSON. */
 export const ID_CHARS = 26
 
 function listedIn(entry: string): ListedRender {

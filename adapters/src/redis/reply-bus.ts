@@ -1,4 +1,4 @@
-/** The messages about sync renders: each has a key of its own, and a hint on one channel that every process receives. */
+/** The messages about sync renders: each has its own key, and a hint on one channel that every process receives. */
 
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
@@ -14,13 +14,13 @@ export const REPLY_PART_BYTES_MAX = 1024 * 1024
 const CHANNEL = 'platen:reply'
 const HINTS = ['taken', 'answered', 'gone'] as const
 
-/** A reply as stored in its key: without the bytes of the PDF, and with the keys of its parts. */
+/** Without the bytes of the PDF, and with the keys of its parts. */
 interface StoredReply {
   readonly reply: Reply
   readonly parts: readonly string[]
 }
 
-/** `taken`: a renderer started it. `answered`: there is a reply. `gone`: the caller has gone. */
+/** `taken`: a renderer started the render. `answered`: there is a reply. `gone`: the caller has gone. */
 export type Hint = (typeof HINTS)[number]
 
 interface Listener extends Pick<Subscriber, 'onReconnect' | 'onDisconnect'> {
@@ -30,16 +30,16 @@ interface Listener extends Pick<Subscriber, 'onReconnect' | 'onDisconnect'> {
 interface ReplyBus extends AsyncDisposable {
   /** Are hints received now, can their keys be read, and can all processes publish? */
   isReceiving(): boolean
-  /** Writes the key of a hint and publishes the hint. Resolves when published. */
+  /** Writes the key of a hint, then publishes the hint. Resolves when published. */
   publish(id: RenderId, hint: Exclude<Hint, 'answered'>): Promise<void>
-  /** Stores the reply of a render and publishes the hint, unless its caller has gone. Resolves when published. */
+  /** Stores the reply, then publishes the hint, unless the caller has gone. Resolves when published. */
   publishReply(id: RenderId, reply: Reply, signal: AbortSignal): Promise<void>
   has(id: RenderId, hint: Hint): Promise<boolean>
-  /** Reads the reply and removes it, if there is one. */
+  /** Reads the reply and removes it. */
   takeReply(id: RenderId): Promise<Reply | undefined>
 }
 
-/** Opens the bus between all processes. Resolves when the listener receives hints. */
+/** Resolves when the listener receives hints. */
 export async function openReplyBus(redis: RedisConnection, listener: Listener, signal: AbortSignal): Promise<ReplyBus> {
   const closed = new AbortController()
   const onMessage = (message: string) => {
@@ -63,7 +63,7 @@ export async function openReplyBus(redis: RedisConnection, listener: Listener, s
     async publishReply(id, reply, until) {
       if (await says(id, 'gone', until)) return
       const pieces = reply.kind === 'rendered' ? reply.pdf.flatMap(partsOf) : []
-      // If two renderers reply because one has lost its claim, neither overwrites the parts of the other.
+      // Two renderers may reply if one has lost its claim. Neither then overwrites the parts of the other.
       const writer = pieces.length > 0 ? await nextWriter(redis, id, until) : 0
       const parts = pieces.map((_, i) => `${CHANNEL}:{${id}}:part:${writer}:${i}`)
       const kept = pieces.map((bytes, i) => ({ key: parts[i] ?? '', bytes, keptMs: REPLY_KEPT_MS }))
@@ -99,7 +99,6 @@ function keyOf(id: RenderId, hint: Hint): string {
   return `${CHANNEL}:{${id}}:${hint}`
 }
 
-/** Returns a unique number for each process that replies to a render. */
 async function nextWriter(redis: RedisConnection, id: RenderId, signal: AbortSignal): Promise<number> {
   const key = `${CHANNEL}:{${id}}:writers`
   const [writer] = await Promise.all([

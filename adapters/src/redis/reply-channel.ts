@@ -1,7 +1,7 @@
 /**
  * The reply channel of sync renders between processes. Each message is a key that expires, written before a hint is published to all
- * processes. So a hint that is lost with a connection does no harm: after each reconnection, all expected keys are checked. A PDF is only
- * stored under its keys, and only the process that waits for it reads it.
+ * processes. So a hint that is lost with a connection does no harm: after each reconnection, all expected keys are checked. A PDF is stored
+ * only under its keys, and only the process that waits for it reads it.
  */
 import assert from 'node:assert/strict'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
@@ -19,13 +19,13 @@ interface Caller {
 
 interface CallerWatch {
   readonly gone: AbortController
-  /** Aborts when the watch ends, and removes the listener on the renderer's signal. */
+  /** Aborts when the watch ends; that removes the listener on the renderer's signal. */
   readonly over: AbortController
 }
 
 /**
- * Opens a reply channel in Redis, the same for API and renderer. Resolves when it receives hints; throws `Unavailable`. Complete PDFs go
- * through the connection. Give it a separate one with a longer timeout, so that no other call waits behind them.
+ * Resolves when the channel receives hints; throws `Unavailable`. Complete PDFs go through the connection. Give it a separate one with a
+ * longer timeout, so that no other call waits behind them.
  */
 export async function openRedisReplyChannel(
   redis: RedisConnection,
@@ -43,7 +43,7 @@ export async function openRedisReplyChannel(
   async function collectReply(id: RenderId): Promise<void> {
     const reply = await ignoreUnavailable(bus.takeReply(id))
     const caller = callers.get(id)
-    // The reply was published and cannot be read. It may not be published again.
+    // The reply was published but cannot be read, and may not be published again.
     if (reply === undefined) caller?.broken.resolve()
     if (reply === undefined || caller === undefined) return
     callers.delete(id)
@@ -99,7 +99,6 @@ function newCaller(): Caller {
   }
 }
 
-/** Watches the callers of the renders in this process. */
 function openCallerWatches() {
   const all = new Map<RenderId, CallerWatch>()
   const end = (id: RenderId) => {

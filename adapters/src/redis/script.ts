@@ -1,32 +1,32 @@
-/** Lua scripts that run inside Redis. A script is one call, and atomic. */
+/** Lua scripts inside Redis. A script is one call, and atomic. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Clock } from '@platen/lib/clock.ts'
 import type { RedisConnection } from './connect.ts'
 
 export interface Script {
-  /** Runs the script on keys of one hash slot. Sends only its digest, and the whole text if Redis does not know the script. */
+  /** The keys must be in one hash slot. Sends only the digest, and the whole text if Redis does not know the script. */
   run(call: ScriptCall, signal: AbortSignal): Promise<unknown>
 }
 
 interface ScriptCall {
   readonly keys: readonly string[]
-  /** Passed to the script as JSON in `ARGV[1]`. */
+  /** JSON in `ARGV[1]`. */
   readonly request: object
-  /** Passed to the script as they are, from `ARGV[2]` on. */
+  /** From `ARGV[2]` on. */
   readonly texts?: readonly string[]
 }
 
 interface ScriptSource {
   /** Path relative to this module. The script has `request` and `now` as locals, and returns JSON or nothing. */
   readonly file: string
-  /** Path of a file that belongs before it, as it defines what it calls. */
+  /** Path of a file with functions that the script calls. */
   readonly precededBy?: string
   /** The source of `now`; absent = the time of Redis. */
   readonly clock?: Clock | undefined
 }
 
-/** The beginning of every script: decodes the request, and sets `now` in epoch milliseconds, from the caller or from Redis. */
+/** Decodes the request, and sets `now` in epoch milliseconds, from the caller or from Redis. */
 const PRELUDE = `
 local request = cjson.decode(ARGV[1])
 local now = request.now
@@ -36,7 +36,7 @@ if not now then
 end
 `
 
-/** Loads a script from a file. `run` returns undefined if the script returns nothing. */
+/** `run` returns undefined if the script returns nothing. */
 export function openScript(redis: RedisConnection, { file, precededBy, clock }: ScriptSource): Script {
   const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
   const lua = PRELUDE + (precededBy === undefined ? '' : textOf(precededBy)) + textOf(file)

@@ -1,9 +1,9 @@
 /**
- * Objects in S3, and presigned URLs. An object is in the bucket of its address. Its S3 key is the prefix of the installation and the key
- * of its address, with a shard before the id.
+ * Objects in S3, and presigned URLs. An object is in the bucket of its address. Its S3 key is the prefix of the installation and the key of
+ * its address, with a shard before the id.
  *
- * Exactly one `create` succeeds because of `If-None-Match: *`. Some stores accept that header and ignore it, so the store only opens if
- * it is respected. Objects are written in one request: an object appears whole or not at all. S3 compares each with the digest that the
+ * Because of `If-None-Match: *`, exactly one `create` succeeds. Some stores accept that header and ignore it, so the store opens only if it
+ * is respected. Objects are written in one request: an object appears whole or not at all. S3 compares each with the digest that the
  * request is signed with.
  */
 import assert from 'node:assert/strict'
@@ -39,7 +39,7 @@ export interface S3ArtifactStoreOptions extends S3Options {
   readonly ids: Ids
 }
 
-/** Retries after S3 reports that somebody else is creating the same object: their number, and the waits before them. */
+/** Retries when S3 reports that somebody else is creating the same object: their number, and the waits before them. */
 const CONFLICTS_MAX = 5
 const CONFLICT_BACK_OFF: BackOff = { msMin: 50, msMax: 800 }
 
@@ -47,7 +47,7 @@ const SECOND_MS = 1000
 /** The longest lifetime that S3 allows for a URL. */
 const GRANT_SECONDS_MAX = 7 * 24 * 3600
 
-/** Opens the store. Throws `ArtifactStoreUnfit` if S3 can be reached but does not fit, and `Unavailable` if it cannot be reached. */
+/** Throws `ArtifactStoreUnfit` if S3 can be reached but does not fit, and `Unavailable` if it cannot be reached. */
 export async function openS3ArtifactStore(
   options: S3ArtifactStoreOptions,
   signal: AbortSignal,
@@ -119,13 +119,13 @@ function storeOf(
   }
 }
 
-/** Makes a command that is signed with the digest; without one, the SDK reads the whole body again to compute it. */
+/** Signs with the digest; without one, the SDK reads the whole body again to compute it. */
 function putting(input: PutObjectCommandInput, sha256: string | undefined): PutObjectCommand {
   const command = new PutObjectCommand(input)
   if (sha256 === undefined) return command
   command.middlewareStack.add(
     (next) => (args) => {
-      // The SDK makes it before this step, for every protocol.
+      // The SDK makes the headers before this step, for every protocol.
       const { headers } = args.request as { readonly headers: Record<string, string> }
       headers['x-amz-content-sha256'] = sha256
       return next(args)
@@ -156,8 +156,8 @@ function objectsOf(connection: S3Connection, { clock, ids }: S3ArtifactStoreOpti
   }
 
   /**
-   * Did we create the existing object ourselves? The SDK repeats a write whose response was lost, and the second attempt then finds the
-   * object of the first.
+   * Did we create the existing object? The SDK repeats a write whose response was lost, and the second attempt then finds the object of the
+   * first.
    */
   async function isOurs(place: ArtifactAddress, writer: string, signal: AbortSignal): Promise<boolean> {
     const head = await orUndefined(call((how) => client.send(new HeadObjectCommand(inputOf(place)), how), signal))
@@ -165,7 +165,6 @@ function objectsOf(connection: S3Connection, { clock, ids }: S3ArtifactStoreOpti
   }
 }
 
-/** Where objects are stored. */
 interface Places extends Pick<S3ArtifactStoreOptions, 'namespace'> {
   readonly storedAddress: (address: ArtifactAddress) => ArtifactAddress
 }
@@ -183,7 +182,7 @@ function listsOf(
       for await (const page of pagesBelow(connection, where, signal)) {
         for (const { Key: found = '' } of page.Contents ?? []) {
           const plain = plainKey(found.slice(namespace.prefix.length))
-          // A shard's folder may have the name of a tenant's folder in it.
+          // The folder of a shard may contain the name of a tenant's folder.
           if (plain?.startsWith(prefix) && isArtifactAddress({ bucket, key: plain })) yield { bucket, key: plain }
         }
       }
@@ -197,7 +196,7 @@ function listsOf(
   }
 }
 
-/** Lists what is below a prefix, a thousand at a time; nothing if the bucket is missing. */
+/** A thousand entries at a time; nothing if the bucket is missing. */
 async function* pagesBelow(
   { client, call }: S3Connection,
   where: Pick<ListObjectsV2CommandInput, 'Bucket' | 'Prefix' | 'Delimiter'>,
@@ -227,7 +226,7 @@ function read(
   )
 }
 
-/** Reads the body of a response, up to `PDF_BYTES_MAX`: the store is not ours, and could send any number of bytes. */
+/** Reads at most `PDF_BYTES_MAX`: the store is not ours, and could send any number of bytes. */
 async function readAll(body: Readable): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -247,7 +246,7 @@ async function readAll(body: Readable): Promise<Uint8Array> {
  */
 const ABSENT = ['NoSuchKey', 'NoSuchBucket', 'NotFound']
 
-/** Returns undefined for a missing object. A missing bucket has no objects either; writing to it is refused. */
+/** A missing bucket has no objects either; writing to it is refused. */
 async function orUndefined<T>(asking: Promise<T>): Promise<T | undefined> {
   try {
     return await asking

@@ -1,4 +1,3 @@
-/** The connection to S3: endpoint, credentials, and time limits of calls. */
 import type { Agent as HttpAgent } from 'node:http'
 import { Agent, type AgentOptions } from 'node:https'
 import type { Duplex } from 'node:stream'
@@ -11,7 +10,6 @@ import { Unavailable } from '@platen/lib/unavailable.ts'
 // An `import` would load all of undici, too.
 const { Agent: PlainAgent } = process.getBuiltinModule('node:http')
 
-/** How a client proves who it is, and whom it trusts. */
 export interface S3Access {
   /** Absent = the SDK finds them in the environment, in files, or by the identity of the pod. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined
@@ -22,14 +20,14 @@ export interface S3Access {
 }
 
 export interface S3Options extends S3Access {
-  /** The endpoint for this process; absent = Amazon's endpoint of the region. */
+  /** For this process; absent = Amazon's endpoint of the region. */
   readonly endpoint?: string | undefined
-  /** The endpoint in URLs for callers; absent = `endpoint`. */
+  /** In URLs for callers; absent = `endpoint`. */
   readonly publicEndpoint?: string | undefined
   readonly region: string
-  /** Is the bucket in the path instead of the host name? Most stores other than Amazon's require that. */
+  /** If true, the bucket is in the path instead of the host name. Most stores other than Amazon's require that. */
   readonly isPathStyle?: boolean
-  /** Returns the access for the next call. Absent = it never changes. */
+  /** Called for each call. Absent = the access never changes. */
   readonly latest?: () => S3Access
   /** Called when a connection breaks or is not accepted. */
   readonly onBrokenConnection?: () => void
@@ -37,10 +35,10 @@ export interface S3Options extends S3Access {
 
 export interface S3Connection extends Disposable {
   readonly client: S3Client
-  /** Only signs URLs for callers, and is never called. */
+  /** Only signs URLs for callers; no call is made with it. */
   readonly publicClient: S3Client
   /**
-   * Makes one call, which ends by the signal or a time limit. Rejects with the signal's reason, else with `Unavailable`. Its cause is the
+   * Makes one call, which ends by the signal or a time limit. Rejects with the signal's reason, else with `Unavailable`, whose cause is the
    * error of the SDK.
    */
   readonly call: <T>(make: (options: { abortSignal: AbortSignal }) => Promise<T>, signal: AbortSignal) => Promise<T>
@@ -53,12 +51,12 @@ const CONNECT_MS_MAX = 5000
 /** Time limit without any data sent or received. */
 const SILENCE_MS_MAX = 5000
 const ATTEMPTS_MAX = 3
-/** S3's error code for a clock of this process that differs from its own by more than 15 minutes. */
+/** S3's error code if the clock of this process differs from its own by more than 15 minutes. */
 const CLOCK_IS_WRONG = 'RequestTimeTooSkewed'
 /** Maximum number of connections; more calls wait for one. */
 const CONNECTIONS_MAX = 64
 
-/** Makes the clients. Opens no connection yet. */
+/** Opens no connection yet. */
 export function connectS3(options: S3Options, clock: Pick<Clock, 'timeout'>): S3Connection {
   const client = clientAt(options.endpoint, options)
   const publicClient = clientAt(options.publicEndpoint ?? options.endpoint, options)
@@ -72,7 +70,7 @@ export function connectS3(options: S3Options, clock: Pick<Clock, 'timeout'>): S3
       try {
         return await make(options).catch((cause: unknown) => {
           if (nameOf(cause) !== CLOCK_IS_WRONG) throw cause
-          // The first such error tells the SDK the difference, and the SDK retries that call, but not the concurrent ones.
+          // The first such error tells the SDK the difference. The SDK then retries that call, but not the concurrent ones.
           return make(options)
         })
       } catch (cause) {
@@ -95,12 +93,12 @@ export function codeOf(cause: unknown): string {
   return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
 }
 
-/** The HTTP status of S3's error, if it is one. */
+/** Undefined if it is no error of S3. */
 export function statusOf(cause: unknown): number | undefined {
   return cause instanceof S3ServiceException ? cause.$metadata.httpStatusCode : undefined
 }
 
-/** The code of S3's error, if it is one. */
+/** Undefined if it is no error of S3. */
 export function nameOf(cause: unknown): string | undefined {
   return cause instanceof S3ServiceException ? cause.name : undefined
 }
@@ -118,7 +116,7 @@ function clientAt(endpoint: string | undefined, options: S3Options): S3Client {
       httpAgent: new WatchedAgent(onBrokenConnection),
       httpsAgent: new FollowingAgent(() => latest().tls ?? {}, onBrokenConnection),
     },
-    // Many other stores refuse checksums beyond what a command needs. The signature covers the digest of the body.
+    // Many other stores refuse checksums that a command does not need. The signature covers the digest of the body.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   }
@@ -126,7 +124,7 @@ function clientAt(endpoint: string | undefined, options: S3Options): S3Client {
   return new S3Client({ ...config, ...(endpoint && { endpoint }), ...(credentials && { credentials }) })
 }
 
-/** A provider that the SDK asks before each call: it keeps credentials only if they do not expire. */
+/** The SDK asks this provider before each call, since it keeps only credentials that do not expire. */
 function currentCredentials(latest: () => S3Access) {
   return async () => {
     const { credentials } = latest()
@@ -135,7 +133,6 @@ function currentCredentials(latest: () => S3Access) {
   }
 }
 
-/** Reports each connection that breaks. */
 class WatchedAgent extends PlainAgent {
   readonly #onBroken: () => void
 
@@ -149,7 +146,7 @@ class WatchedAgent extends PlainAgent {
   }
 }
 
-/** Opens each connection with the certificates of that moment, and reports each that breaks. */
+/** Opens each connection with the current certificates. */
 class FollowingAgent extends Agent {
   readonly #tls: () => AgentOptions
   readonly #onBroken: () => void

@@ -1,6 +1,6 @@
 /**
- * Checks at start that the store can use this S3: the bucket exists, the credentials work, no other installation owns the prefix, and of
- * two creators one is refused.
+ * Checks at start that the store can use this S3: the bucket exists, the credentials work, no other installation owns the prefix, and S3
+ * refuses the second of two creators.
  */
 import assert from 'node:assert/strict'
 import type { ArtifactAddress } from '@platen/contract/domain/render.ts'
@@ -9,17 +9,17 @@ import { Unavailable } from '@platen/lib/unavailable.ts'
 import { codeOf, nameOf, statusOf } from './connect.ts'
 import { isKeyPrefix, type S3Namespace } from './namespace.ts'
 
-/** Begins with a dot, as no artifact's name does. */
+/** Begins with a dot, unlike the name of any artifact. */
 const MARKER = '.installation'
-/** The marker may be a foreign object, so its content is shortened. */
+/** The marker may be a foreign object, so what is shown of its content is limited. */
 const NAME_CHARS_SHOWN_MAX = 200
 
-/** The status of stores that do not know a header. Unlike other 5xx errors, this one is permanent. */
+/** Stores answer this to an unknown header. Unlike other 5xx errors, it is permanent. */
 const NOT_IMPLEMENTED = 501
 
 type Objects = Pick<ArtifactStore, 'create' | 'get'>
 
-/** Claims the prefix for this installation. Safe to repeat. Throws `ArtifactStoreUnfit`, or `Unavailable` if S3 does not answer. */
+/** Safe to repeat. Throws `ArtifactStoreUnfit`, or `Unavailable` if S3 does not answer. */
 export async function claimPrefix(
   objects: Objects,
   { bucket, prefix, installation }: S3Namespace,
@@ -54,7 +54,7 @@ async function read(objects: Objects, marker: ArtifactAddress, signal: AbortSign
   return bytes && new TextDecoder().decode(bytes)
 }
 
-/** S3 will refuse later what it refuses at start, so that is `ArtifactStoreUnfit`. After no response, a retry may succeed. */
+/** S3 will also refuse later what it refuses at start, so that is `ArtifactStoreUnfit`. After no response, a retry may succeed. */
 function asUnfit(error: unknown, bucket: string): unknown {
   if (!(error instanceof Unavailable)) return error
   const { cause } = error

@@ -1,5 +1,3 @@
-/** The location of an installation in S3. */
-
 /** The buckets and keys that belong to an installation. */
 export interface S3Namespace {
   /** The service's own bucket. Tenants may have other ones. */
@@ -12,7 +10,7 @@ export interface S3Namespace {
 
 const PREFIX = /^(?:[A-Za-z0-9_-][A-Za-z0-9._-]*\/)*$/
 
-/** Is the text a valid prefix of every key? No artifact's name begins with a dot. */
+/** No artifact's name begins with a dot. */
 export function isKeyPrefix(text: string): boolean {
   return PREFIX.test(text)
 }

@@ -1,12 +1,12 @@
 /**
  * Maps keys of the service to keys in S3. A store partitions keys by how they begin, and one partition handles about 3,500 writes a second.
- * Ids of renders and events begin with the time. Everything written at the same time would be in one partition. So a shard, derived from
+ * Ids of renders and events begin with the time, so everything written at the same time would be in one partition. So a shard, derived from
  * the id, is inserted before the first name that is such an id: `manifest/3f/<id>.json` instead of `manifest/<id>.json`.
  *
- * The shard comes after the folder, not before it. So bucket rules and permissions for `manifest/` or for a tenant's prefix still work.
- * A folder is still listed by one prefix, and so is a render.
+ * The shard comes after the folder, so that bucket rules and permissions for `manifest/` or for a tenant's prefix still work. A folder is
+ * still listed by one prefix, and so is a render.
  *
- * The id alone determines the shard. So an object has one key, and two processes that create the same object collide. Pure.
+ * The id alone determines the shard. So an object has one key, and two processes that create the same object collide.
  */
 import { sha256 } from '@platen/lib/canonical-json.ts'
 
@@ -17,7 +17,7 @@ const SHARD_CHARS = 2
 const TIME_ORDERED =
   /^(?<id>[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})(?:\.json)?$/
 
-/** Returns the S3 key of `key`, or of a prefix that ends in a slash. */
+/** `key` may be a prefix that ends in a slash. */
 export function shardedKey(key: string): string {
   const names = key.split('/')
   const at = names.findIndex((name) => TIME_ORDERED.test(name))
@@ -25,7 +25,7 @@ export function shardedKey(key: string): string {
   return shard === undefined ? key : names.toSpliced(at, 0, shard).join('/')
 }
 
-/** Returns the service's key of an S3 key; undefined if the service would use another S3 key for it, so did not write this one. */
+/** Returns undefined if the service would use another S3 key, so did not write this one. */
 export function plainKey(stored: string): string | undefined {
   const names = stored.split('/')
   const at = names.findIndex((name) => TIME_ORDERED.test(name))

@@ -1,13 +1,10 @@
-/** Settings of the services that the data plane uses: Redis, S3 and Kafka. */
 import { KAFKA_SETTINGS } from './connection/kafka.ts'
 import { REDIS_SETTINGS } from './connection/redis.ts'
 import { S3_SETTINGS } from './connection/s3.ts'
 import type { ValuesOf } from './setting.ts'
 
-/** The settings of the artifact store. */
 export const ARTIFACT_STORE_SETTINGS = { s3: S3_SETTINGS }
 
-/** The settings of every process of the data plane. */
 export const CONNECTION_SETTINGS = { redis: REDIS_SETTINGS, ...ARTIFACT_STORE_SETTINGS, kafka: KAFKA_SETTINGS }
 
 export type ConnectionConfig = ValuesOf<typeof CONNECTION_SETTINGS>

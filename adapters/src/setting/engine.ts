@@ -1,4 +1,3 @@
-/** Settings of the engines of a renderer, in a cluster or embedded. */
 import { resolve } from 'node:path'
 import { ENGINES } from '@platen/contract/domain/render-options.ts'
 import { type Format, integer, listOf, NETWORKS } from './format.ts'
@@ -12,7 +11,7 @@ const CHROMIUM: Format<string> = {
   parse: (text) => (text === 'none' ? text : resolve(text)),
 }
 
-/** The settings of the engines wherever templates are rendered, the command line included. */
+/** For every process that renders templates, including the command line. */
 export const ENGINE_SETTINGS = {
   /** `none` = no html engine; absent = the browser that is found. */
   chromium: optional('PLATEN_CHROMIUM', CHROMIUM, {
@@ -27,12 +26,11 @@ export const ENGINE_SETTINGS = {
   }),
 }
 
-/** Nobody's deadline is longer, and a rollout has to end. */
+/** No deadline is longer, and a rollout has to end. */
 export const DRAIN_SECONDS_MAX = 3600
 
 const DRAIN_SECONDS = integer([0, DRAIN_SECONDS_MAX])
 
-/** The settings of processes that render. */
 export const RENDERER_SETTINGS = {
   ...ENGINE_SETTINGS,
   drainMs: mapped(

@@ -1,7 +1,7 @@
 /**
- * Reads the settings of a process again and again, so that a changed file takes effect without a restart: a secret, a CA, a certificate. The
- * environment of a process never changes, so only files can. A file that is wrong changes nothing, and the last good settings stay in
- * force. Files are compared by what they contain: the kubelet replaces a whole folder by a symbolic link, which a file watcher misses.
+ * Reads the settings of a process repeatedly, so that a changed file (a secret, a CA, a certificate) takes effect without a restart. The
+ * environment of a process never changes, so only files can. If a file is wrong, the last good settings stay in force. Files are compared
+ * by content: the kubelet replaces a whole folder by a symbolic link, which a file watcher misses.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '@platen/lib/clock.ts'
@@ -10,9 +10,9 @@ import { SETTING_FILES_READ_MS } from './limit.ts'
 import { ConfigError, type Settings, type Variables } from './setting.ts'
 
 interface FollowedSettings<Config> extends AsyncDisposable {
-  /** The settings in force. The same object until one of them changes. */
+  /** The same object until a setting changes. */
   latest(): Config
-  /** Since when they are in force: the wall time of the last change, or of the start. */
+  /** The wall time of the last change, or of the start. */
   since(): number
   /** Were the files wrong when they were read last? */
   isRefused(): boolean
@@ -23,7 +23,7 @@ interface FollowPorts {
   readonly log: Log
 }
 
-/** Reads the settings, and again every `SETTING_FILES_READ_MS` until the disposal. Throws `ConfigError` if they are wrong at first. */
+/** Reads the settings every `SETTING_FILES_READ_MS` until the disposal. Throws `ConfigError` if they are wrong at first. */
 export function followSettings<Config>(
   { read }: Settings<Config>,
   variables: Variables,

@@ -1,4 +1,3 @@
-/** The forms of setting values. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -6,23 +5,21 @@ import type { KeyRing } from '@platen/contract/domain/render-id.ts'
 import { type Cidr, parseCidrs } from '@platen/lib/address.ts'
 
 export interface Format<Value> {
-  /** Describes valid values, for the person who must fix the setting. */
+  /** Describes valid values to the person who must fix the setting. */
   readonly wanted: string
   /** Returns undefined for an invalid text. */
   readonly parse: (text: string) => Value | undefined
 }
 
-/** Any text. */
 export function anyText(wanted: string): Format<string> {
   return { wanted, parse: (text) => text }
 }
 
-/** A text that matches. */
 export function matching(pattern: RegExp, wanted: string): Format<string> {
   return { wanted, parse: (text) => (pattern.test(text) ? text : undefined) }
 }
 
-/** An integer from `min` to `max`, both included. `range` says this to people. */
+/** Both bounds are included. `range` says them to people. */
 export function integer(
   [min, max]: readonly [number, number],
   noun = 'a number',
@@ -38,12 +35,11 @@ export function integer(
   }
 }
 
-/** One of these names. */
 export function oneOf<Name extends string>(names: readonly Name[]): Format<Name> {
   return { wanted: `one of ${names.join(', ')}`, parse: (text) => names.find((name) => name === text) }
 }
 
-/** At least one of these names, each at most once. The value has them in the order of `names`. */
+/** At least one of these names, each at most once; in the order of `names`. */
 export function listOf<Name extends string>(names: readonly Name[]): Format<readonly Name[]> {
   return {
     wanted: `of ${names.slice(0, -1).join(', ')} and ${names.at(-1)}, separated by commas`,
@@ -66,7 +62,7 @@ export const BOOLEAN: Format<boolean> = {
 const TENANT_NAMES_MAX = 200
 const TENANT_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-/** Names of tenants. `*` means all of them, `none` is no name. */
+/** `*` means all tenants, `none` no tenant. */
 export const TENANTS: Format<readonly string[]> = {
   wanted: `at most ${TENANT_NAMES_MAX} names of tenants, separated by commas, or * or none`,
   parse(text) {
@@ -77,13 +73,13 @@ export const TENANTS: Format<readonly string[]> = {
   },
 }
 
-/** A port to listen on; 0 means any free one. */
+/** 0 means any free port. */
 export const PORT = integer([0, 65_535], 'a port number')
 
-/** A path, made absolute. */
+/** Made absolute. */
 export const PATH: Format<string> = { wanted: 'a path', parse: (text) => resolve(text) }
 
-/** The certificates in a file, as PEM. Invalid if the file cannot be read, has none, or has an invalid one. */
+/** As PEM. Invalid if the file cannot be read, has no certificate, or has an invalid one. */
 export const CERTIFICATES: Format<string> = {
   wanted: 'the path of a PEM file with certificates',
   parse(path) {
@@ -98,7 +94,7 @@ export const CERTIFICATES: Format<string> = {
   },
 }
 
-/** The private key in a file, as PEM. Invalid if the file cannot be read, or has no key or an encrypted one. */
+/** As PEM. Invalid if the file cannot be read, or has no key or an encrypted one. */
 export const PRIVATE_KEY: Format<string> = {
   wanted: 'the path of a PEM file with a private key that is not encrypted',
   parse(path) {
@@ -110,7 +106,6 @@ export const PRIVATE_KEY: Format<string> = {
   },
 }
 
-/** Blocks of addresses. */
 export const NETWORKS: Format<readonly Cidr[]> = {
   wanted: 'networks such as 10.1.0.0/16, separated by commas',
   parse: parseCidrs,
@@ -139,7 +134,7 @@ export const KEY: Format<Uint8Array> = {
   },
 }
 
-/** At least one and at most `KEYS_MAX` keys, separated by commas. The first one is used for what is new, all of them for what exists. */
+/** The first key is used for what is new, all of them for what exists. */
 export function ringOf(key: Format<Uint8Array>, wanted: string): Format<KeyRing> {
   return {
     wanted: `${wanted}; at most ${KEYS_MAX}, separated by commas`,
@@ -153,10 +148,10 @@ export function ringOf(key: Format<Uint8Array>, wanted: string): Format<KeyRing>
   }
 }
 
-/** The keys of render ids: the first one signs, all of them verify. */
+/** The first key signs, all of them verify. */
 export const KEY_RING = ringOf(KEY, `base64url keys of at least ${KEY_BYTES_MIN} bytes`)
 
-/** Parses a list of at least one host, with a default for their ports: `redis-1:6380,[fd12::1]`. Undefined if one of them is invalid. */
+/** Parses at least one host, such as `redis-1:6380,[fd12::1]`. Undefined if one of them is invalid. */
 export function parseHosts(
   text: string,
   portDefault: number,

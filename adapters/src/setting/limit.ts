@@ -1,4 +1,3 @@
-/** Limits of settings, each with its unit and the reason for its value. */
 import type { TrafficLimits } from '@platen/contract/domain/limit.ts'
 
 const KIB = 1024
@@ -17,7 +16,7 @@ export const DEFAULT_TRAFFIC_LIMITS: TrafficLimits = {
   trustedProxies: [],
 }
 
-/** Renders at once, per engine: more than the cores of most machines, and a bound for a misspelt number. */
+/** Renders at once, per engine: more than the cores of most machines, and a bound for a mistyped number. */
 export const SLOTS_MAX = 64
 
 /** What a process that renders needs beside its slots: 150 MiB for itself, 300 for a browser without a page, and some for peaks. */

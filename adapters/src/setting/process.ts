@@ -1,11 +1,10 @@
-/** Settings of every process of a cluster. */
 import { anyText, matching, oneOf, PORT } from './format.ts'
 import { ConfigError, type Settings, setting, type ValueOf, type ValuesOf, type Variables } from './setting.ts'
 
 const LOG_LEVEL = oneOf(['debug', 'info', 'warn', 'error'])
 const BRAND = matching(/^[a-z]{1,32}$/, 'a word of small letters, at most 32')
 
-/** The setting of the word used in header names and key prefixes. Each process tells where it uses the word. */
+/** The word used in header names and key prefixes. Each process describes where it uses the word. */
 export function brandSetting(description: string): Settings<string> {
   return setting('PLATEN_BRAND', BRAND, { default: 'service', description })
 }
@@ -15,7 +14,7 @@ export const LOG_LEVEL_SETTING = setting('PLATEN_LOG_LEVEL', LOG_LEVEL, {
   description: 'Lowest level to log: `debug`, `info`, `warn` or `error`.',
 })
 
-/** Reads the level of the log. A wrong one has its default: the log exists before the settings are read, and reports the faults. */
+/** A wrong level reads as the default: the log exists before the settings are read, and reports the faults. */
 export function readLogLevel(variables: Variables): ValueOf<typeof LOG_LEVEL_SETTING> {
   try {
     return LOG_LEVEL_SETTING.read(variables)
@@ -25,7 +24,6 @@ export function readLogLevel(variables: Variables): ValueOf<typeof LOG_LEVEL_SET
   }
 }
 
-/** The settings of every process. */
 export const PROCESS_SETTINGS = {
   host: setting('PLATEN_HOST', anyText('an address'), {
     default: '0.0.0.0',

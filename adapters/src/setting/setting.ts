@@ -1,7 +1,7 @@
 /**
- * Reads the settings of a process from its environment; every deployable and the command line use it. Each has one table of its settings.
- * The type of its configuration, the faults and the documentation come from that table. All faults are reported together. They name
- * settings, and never their values. A secret may be in a file, which `follow.ts` reads again.
+ * Reads the settings of a process from its environment, for every deployable and the command line. Each has one table of its settings; the
+ * type of its configuration, the faults and the documentation come from that table. All faults are reported together. They name settings,
+ * and never their values. A secret may be in a file, which `follow.ts` reads again.
  */
 import { readFileSync, statSync } from 'node:fs'
 import type { Format } from './format.ts'
@@ -10,60 +10,56 @@ const KIB = 1024
 /** Kubernetes allows a Secret of 1 MiB; no value here needs more than a few hundred bytes. */
 const SECRET_FILE_BYTES_MAX = 64 * KIB
 
-/** Environment variables. An empty one counts as absent. */
+/** An empty variable counts as absent. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
-/** Settings are wrong. `message` names each fault, one per line. */
+/** `message` names each fault, one per line. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** What the documents say about one setting. */
 export interface SettingEntry {
   readonly name: string
   readonly default: string
   readonly description: string
-  /** Must the value be kept from those who may read the manifests of a process? Then it may also be in the file that `fileNameOf` names. */
+  /** Must the value be kept from readers of the manifests of a process? Then it may also be in the file that `fileNameOf` names. */
   readonly isSecret: boolean
 }
 
-/** The setting that names the file of a secret: `PLATEN_SEAL_KEY_FILE`. */
+/** Returns the name of the setting for the file of a secret, such as `PLATEN_SEAL_KEY_FILE`. */
 export function fileNameOf({ name }: Pick<SettingEntry, 'name'>): string {
   return `${name}_FILE`
 }
 
-/** One or more settings, and the value that they are read to. */
+/** One or more settings, and how to read their value. */
 export interface Settings<Value> {
-  /** The settings, in the order of the documentation. */
+  /** In the order of the documentation. */
   readonly entries: readonly SettingEntry[]
   /** Throws `ConfigError` with all faults. */
   readonly read: (variables: Variables) => Value
 }
 
-/** The value that settings are read to. */
 export type ValueOf<Read> = Read extends Settings<infer Value> ? Value : never
 
 /** Settings by the fields that hold their values. */
 type Fields = Readonly<Record<string, Settings<unknown>>>
 
-/** The values of such settings. */
 export type ValuesOf<Table extends Fields> = { readonly [Field in keyof Table]: ValueOf<Table[Field]> }
 
 interface SettingOptions<Absent> {
-  /** Is read like a value that is set; with `absent`, only describes it. A setting without a default is required. */
+  /** Parsed like a given value; with `absent`, only describes the default. A setting without a default is required. */
   readonly default?: string
-  /** Returns the value of an absent setting, for a default that cannot be written like a value. */
+  /** Returns the value of an absent setting, for a default that cannot be written as text. */
   readonly absent?: () => Absent
   readonly description: string
   readonly isSecret?: true
 }
 
-/** One setting. */
 export function setting<Value, Absent = never>(
   name: string,
   format: Format<Value>,
   options: SettingOptions<Absent>,
-  // Without NoInfer, the table around it, whose values may be of any type, would decide what `Absent` is.
+  // Without NoInfer, the table around it, whose values may have any type, would determine `Absent`.
 ): Settings<Value | NoInfer<Absent>> {
   const { absent, description, isSecret = false } = options
   const entry: SettingEntry = { name, default: options.default ?? 'required', description, isSecret }
@@ -81,7 +77,7 @@ export function setting<Value, Absent = never>(
   }
 }
 
-/** The value of a secret: that of its own variable, or the text of its file without the last line end. */
+/** From its variable, or from its file without the last line end. */
 function readSecret(entry: SettingEntry, variables: Variables): string | undefined {
   const [value, path] = [variables[entry.name] || undefined, variables[fileNameOf(entry)] || undefined]
   if (path === undefined) return value
@@ -97,7 +93,7 @@ function readSecret(entry: SettingEntry, variables: Variables): string | undefin
   }
 }
 
-/** One setting that may be absent; `default` describes what holds then. */
+/** `default` describes what holds if the setting is absent. */
 export function optional<Value>(
   name: string,
   format: Format<Value>,
@@ -107,8 +103,8 @@ export function optional<Value>(
 }
 
 /**
- * Settings that are read to one frozen object. `faultsOf` returns the faults that involve several of them, with `false` for rules that are
- * kept. Fields that are absent or wrong by themselves are undefined to it.
+ * Reads settings to one frozen object. `faultsOf` returns the faults that involve several settings, with `false` for rules that are kept.
+ * It gets undefined for fields that are absent or wrong by themselves.
  */
 export function table<Table extends Fields>(
   fields: Table,
@@ -127,7 +123,7 @@ export function table<Table extends Fields>(
           return []
         }
       })
-      // Each field has the value that its settings were read to. A wrong one is missing, and then this throws.
+      // A wrong field is missing, and then this throws.
       const values = Object.freeze(Object.fromEntries(read)) as ValuesOf<Table>
       faults.push(...faultsOf(values).filter((fault) => fault !== false))
       if (faults.length > 0) throw new ConfigError(faults.join('\n'))
@@ -136,12 +132,11 @@ export function table<Table extends Fields>(
   }
 }
 
-/** The same settings, read to what `map` makes of their value. */
 export function mapped<From, To>({ entries, read }: Settings<From>, map: (value: From) => To): Settings<Readonly<To>> {
   return { entries, read: (variables) => Object.freeze(map(read(variables))) }
 }
 
-/** Returns names that look like settings and are unknown: most likely misspelt. */
+/** Returns unknown names that look like settings: most likely mistyped. */
 export function unknownSettings(variables: Variables, { entries }: Settings<unknown>): readonly string[] {
   const known = new Set(entries.flatMap((entry) => [entry.name, ...(entry.isSecret ? [fileNameOf(entry)] : [])]))
   return Object.keys(variables).filter((name) => name.startsWith('PLATEN_') && !known.has(name))

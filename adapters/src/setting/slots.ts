@@ -7,24 +7,20 @@ import { integer } from './format.ts'
 import { OWN_MEMORY_BYTES, SLOT_MEMORY_BYTES, SLOTS_MAX } from './limit.ts'
 import { mapped, type Settings, setting } from './setting.ts'
 
-/** Renders at the same time, per engine. */
 interface Slots {
   readonly count: number
-  /** Limits that this container should have had to choose `count` well. */
+  /** Limits that are missing in this container to choose `count` well. */
   readonly missingLimits: readonly ('cpu' | 'memory')[]
 }
 
-/** What the machine has, and what limits it. */
+/** The machine and the limits of the container. */
 export interface Capacity extends ContainerLimits {
   readonly machine: { readonly cores: number; readonly memoryBytes: number }
 }
 
 const COUNT = integer([1, SLOTS_MAX])
 
-/**
- * The setting of the slots. `then` says what else may run. The capacity is read once: it is in no file of the settings, which are read again
- * and again, and slots do not change while a process runs.
- */
+/** `then` says what else may run. The capacity is read once, although settings are read again: slots do not change while a process runs. */
 export function slotsSetting(name: string, then: string, readCapacity = ownCapacity): Settings<Slots> {
   let capacity: Capacity | undefined
   const counted = setting(name, COUNT, {
@@ -43,8 +39,8 @@ function ownCapacity(): Capacity {
 }
 
 /**
- * Returns one slot for each whole core, at most as many as the memory is enough for, and at least one. The slot that each engine has for
- * sync renders alone needs memory too.
+ * Returns one slot per whole core, at most as many as the memory is enough for, and at least one. The extra slot of each engine for sync
+ * renders needs memory, too.
  */
 export function slotsFor({ cores = Infinity, memoryBytes = Infinity, isContainer, machine }: Capacity): Slots {
   const byCpu = Math.floor(Math.min(cores, machine.cores))
@@ -57,7 +53,6 @@ export function slotsFor({ cores = Infinity, memoryBytes = Infinity, isContainer
   }
 }
 
-/** Tells the operator of a container without limits what was chosen instead. */
 export function warnOfMissingLimits({ count, missingLimits }: Slots, log: Log): void {
   if (missingLimits.length > 0) log.warn({ missing: missingLimits, slots: count }, 'container without limits')
 }

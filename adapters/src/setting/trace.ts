@@ -1,16 +1,15 @@
 /**
- * The settings of traces: OpenTelemetry's standard variables. Those that decide whether spans are exported, or that its SDK would replace by a
- * default without a word if they are wrong, are read here. The SDK itself reads all of them once more, and the others: see docs/traces.md.
+ * The settings of traces: OpenTelemetry's standard variables. This reads those that decide whether spans are exported, or that the SDK
+ * would silently replace by a default if they are wrong. The SDK itself reads them again, and all others: see docs/traces.md.
  */
 import { BASE_URL, type Format, oneOf } from './format.ts'
 import { optional, type Settings, setting, table } from './setting.ts'
 
-/** How spans are exported. */
 export interface TraceExport {
   readonly protocol: 'http/protobuf' | 'http/json'
 }
 
-/** As OpenTelemetry has it: anything but true is false. */
+/** As in OpenTelemetry, anything but true is false. */
 const TRUE: Format<boolean> = { wanted: 'true or false', parse: (text) => text.toLowerCase() === 'true' }
 
 const PROTOCOL = oneOf<TraceExport['protocol']>(['http/protobuf', 'http/json'])
@@ -23,7 +22,7 @@ const RATIO: Format<number> = {
   },
 }
 
-/** Whether spans are exported at all. */
+/** Decides whether spans are exported. */
 const SWITCH = table({
   endpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', BASE_URL, {
     default: 'none',
@@ -43,7 +42,7 @@ const SWITCH = table({
   }),
 })
 
-/** How, if they are. What else uses these variables may need other values as long as we do not export. */
+/** Read only if spans are exported: other users of these variables may need other values. */
 const EXPORT = table({
   protocol: setting('OTEL_EXPORTER_OTLP_PROTOCOL', PROTOCOL, {
     default: 'http/protobuf',

@@ -1,4 +1,3 @@
-/** Settings of the traffic limits of an API process, which apply before the limits of a plan. */
 import type { TrafficLimits } from '@platen/contract/domain/limit.ts'
 import { type Format, integer, NETWORKS } from './format.ts'
 import { DEFAULT_TRAFFIC_LIMITS as DEFAULTS } from './limit.ts'

@@ -1,8 +1,7 @@
-/** Settings of webhooks. */
 import { BOOLEAN, CERTIFICATES, type Format, NETWORKS, ringOf } from './format.ts'
 import { optional, setting, table } from './setting.ts'
 
-/** The settings of processes that check receiver URLs for every tenant: those that accept them, and those that call them. */
+/** For processes that check receiver URLs for every tenant: those that accept them, and those that call them. */
 export const WEBHOOK_POLICY_SETTINGS = table({
   isHttpAllowed: setting('PLATEN_WEBHOOK_ALLOW_HTTP', BOOLEAN, {
     default: 'false',
@@ -16,7 +15,7 @@ export const WEBHOOK_POLICY_SETTINGS = table({
   }),
 })
 
-/** The settings of processes that call receivers. */
+/** For processes that call receivers. */
 export const WEBHOOK_SETTINGS = table({
   policy: WEBHOOK_POLICY_SETTINGS,
   ca: optional('PLATEN_WEBHOOK_CA_FILE', CERTIFICATES, {
@@ -35,7 +34,7 @@ const SEAL_KEY: Format<Uint8Array> = {
   },
 }
 
-/** The setting of processes that seal or open webhook secrets. */
+/** For processes that seal or open webhook secrets. */
 export const SEAL_KEYS_SETTING = setting('PLATEN_SEAL_KEY', ringOf(SEAL_KEY, SEAL_KEY.wanted), {
   description: `Keys that seal webhook secrets, base64 of ${SEAL_KEY_BYTES} bytes each (\`openssl rand -base64 ${SEAL_KEY_BYTES}\`), separated by commas; the first seals, all open. The same for the processes that publish the secrets and those that sign webhooks.`,
   isSecret: true,

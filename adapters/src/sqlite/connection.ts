@@ -1,14 +1,13 @@
-/** The one connection to the database, as used by the thread that owns it. All calls block. */
+/** The one connection to the database, as the thread that owns it uses it. All calls block. */
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { migrate } from './migrate.ts'
 
-/** Statements that take effect together or not at all. Their texts must be constants, as each one stays prepared. */
+/** Statements that take effect together or not at all. Their texts must be constants, since each stays prepared. */
 export type Command = readonly { readonly sql: string; readonly values?: readonly SQLInputValue[] }[]
 
 export type Row = Readonly<Record<string, SQLOutputValue>>
 
-/** The result of a command: the rows of each statement, or why it took no effect. */
 export type CommandResult =
   | { readonly kind: 'rows'; readonly rows: readonly (readonly Row[])[] }
   /** The command has a fault, such as a broken constraint. */
@@ -17,9 +16,8 @@ export type CommandResult =
 
 export interface Connection {
   /**
-   * Runs commands in order within one transaction. When it returns, commands that are answered with rows survive kill -9 and power
-   * loss. A refused command does not affect the others. Throws when the database may no longer keep data; the connection is then
-   * unusable.
+   * Runs commands in order within one transaction. When it returns, commands that are answered with rows survive kill -9 and power loss. A
+   * refused command does not affect the others. Throws when the database may no longer keep data; the connection is then unusable.
    */
   run(commands: readonly Command[]): CommandResult[]
   close(): void
@@ -31,7 +29,6 @@ const SQLITE_FULL = 13
 /** Error, too big, constraint, mismatch, range: faults of a command in a sound database. */
 const FAULTS_OF_A_COMMAND = [1, 18, 19, 20, 25]
 
-/** Another process has the database open. */
 export class DataFolderLocked extends Error {
   override readonly name = 'DataFolderLocked'
 }
@@ -52,8 +49,8 @@ function lock(path: string): DatabaseSync {
   createPrivate(path)
   const connection = new DatabaseSync(path)
   try {
-    // The lock belongs to the kernel, and ends with the process in any case. Taken before WAL mode, it also keeps the WAL index in
-    // memory instead of in a shared file.
+    // The kernel releases the lock when the process ends in any way. Taken before WAL mode, it also keeps the WAL index in memory instead
+    // of in a shared file.
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
@@ -68,7 +65,7 @@ function lock(path: string): DatabaseSync {
   }
 }
 
-/** Creates the file, as SQLite would make it readable by all. Never opens an existing file: closing it would drop this process's lock. */
+/** SQLite would create a file that all can read. Never opens an existing file: closing it would drop this process's lock. */
 function createPrivate(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -108,7 +105,7 @@ function run(connection: DatabaseSync): Connection {
     } catch (cause) {
       if (resultCode(cause) !== SQLITE_FULL) throw cause
       if (connection.isTransaction) statement('ROLLBACK').run()
-      // A full disk is temporary, and commands that only read or delete still work. Runs each alone to find these.
+      // A full disk is temporary, and commands that only read or delete still work. Each is run alone to find these.
       return commands.length === 1 ? [{ kind: 'disk_full' }] : commands.flatMap((command) => transact([command]))
     }
   }

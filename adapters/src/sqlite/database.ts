@@ -12,19 +12,22 @@ import { type Command, type CommandResult, DataFolderLocked, type Row } from './
 import { COMMANDS_PER_COMMIT_MAX, PRUNE_ROWS_MAX } from './limit.ts'
 import { DatabaseTooNew } from './migrate.ts'
 
-/** Calls that may wait for the embedded database. Above it they are refused at once, so that they do not pile up in memory. */
+/** Calls that may wait for the embedded database. Further ones are refused at once, so that they do not pile up in memory. */
 export const DATABASE_CALLS_MAX = 10_000
 
 export interface Database extends AsyncDisposable {
   /**
-   * Runs a command after all earlier ones, completely or not at all. Resolves with the rows of each statement when its effect survives
-   * kill -9 and power loss. Rejects with `Unavailable` when the database is closed, has failed, has a full disk or too many pending
-   * calls. Rejects with the signal's reason when that aborts; the command may then still take effect.
+   * Runs a command after all earlier ones, completely or not at all. Resolves with the rows of each statement when its effect survives kill
+   * -9 and power loss. Rejects with `Unavailable` when the database is closed, has failed, has a full disk or too many pending calls.
+   * Rejects with the signal's reason when that aborts; the command may then still take effect.
    */
   run(command: Command, signal?: AbortSignal): Promise<readonly (readonly Row[])[]>
-  /** Runs a command without reporting when it is durable, or that it failed. Later commands see its effect. */
+  /** Runs a command, and does not report when it is durable or that it failed. Later commands see its effect. */
   post(command: Command): void
-  /** Aborts when the database can no longer keep data: a broken disk or file. Every call then rejects with `Unavailable`. Exit then. */
+  /**
+   * Aborts when the database can no longer keep data: a broken disk or file. Every call then rejects with `Unavailable`, and the process
+   * should exit.
+   */
   readonly failed: AbortSignal
 }
 
@@ -40,10 +43,9 @@ export type ToDatabase =
 export { DatabaseTooNew, DataFolderLocked }
 
 /**
- * Opens the database file at `path`, in a folder that exists; creates the file when missing. Nobody else may open the file meanwhile,
- * not even this process. Closing the database completes all earlier commands, then releases the file.
- * Throws `DataFolderLocked` when another process has it, `DatabaseTooNew` when a later version of the service wrote it,
- * `Unavailable` for anything else.
+ * Opens the database file at `path`, in a folder that exists; creates the file when missing. Nobody else may open the file meanwhile, not
+ * even this process. Closing the database completes all earlier commands, then releases the file. Throws `DataFolderLocked` when another
+ * process has it, `DatabaseTooNew` when a later version of the service wrote it, `Unavailable` for anything else.
  */
 export async function openDatabase({ path, signal }: { path: string; signal: AbortSignal }): Promise<Database> {
   signal.throwIfAborted()
@@ -165,7 +167,7 @@ function openError({ name, message }: { name: string; message: string }): Error 
   return new Unavailable(`the database cannot be opened: ${message}`)
 }
 
-/** Runs a statement that deletes a batch of rows dated before `before` and returns them, until no row is left to delete. */
+/** The statement deletes a batch of rows dated before `before` and returns them. It is run until no row is left to delete. */
 export async function prune(
   database: Database,
   statement: { readonly sql: string; readonly before: Instant | string },
@@ -178,14 +180,12 @@ export async function prune(
   }
 }
 
-/** Returns the text in a column. */
 export function textIn(row: Row | undefined, column: string): string {
   const value = row?.[column]
   assert(typeof value === 'string', `${column} holds text`)
   return value
 }
 
-/** Returns the integer in a column. */
 export function integerIn(row: Row | undefined, column: string): number {
   const value = row?.[column]
   assert(typeof value === 'number', `${column} holds an integer`)

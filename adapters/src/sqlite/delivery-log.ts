@@ -1,5 +1,3 @@
-/** The delivery log in the database of the embedded service. */
-
 import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/domain/limit.ts'
 import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
 import type { Instant } from '@platen/lib/brand.ts'
@@ -11,7 +9,7 @@ import { type Database, integerIn, textIn } from './database.ts'
 import { DELIVERY_COLUMNS, recordIn } from './delivery-log/delivery-row.ts'
 import { NewDeliveries } from './delivery-log/new-deliveries.ts'
 
-/** Due deliveries fetched at a time: so many that a busy log is asked rarely, few compared with those that wait in memory. */
+/** Due deliveries fetched at a time: a busy log is asked rarely, and few are held compared with those that wait in memory. */
 const WEBHOOK_DUE_PREFETCH = 256
 
 const RELEASE_ALL = `UPDATE delivery SET taken = 0 WHERE next_at IS NOT NULL AND taken = 1`
@@ -34,13 +32,12 @@ const OF_RENDER = `${COLUMNS} WHERE render = ? ORDER BY id`
 const FORGET = `DELETE FROM delivery WHERE render = ?`
 
 interface DeliveryLogOptions {
-  /** The clock by which deliveries are due. */
   readonly clock: Clock
-  /** Limits how long a first attempt is waited for; by default the same clock. */
+  /** Limits the wait for a first attempt; by default the same clock. */
   readonly timer?: Pick<Clock, 'monotonic' | 'sleep'>
 }
 
-/** Opens the log in a database. One per database, as only it wakes its consumer. Releases deliveries that the last process had in hand. */
+/** One log per database, since only it wakes its consumer. Releases deliveries that the last process had in hand. */
 export async function openSqliteDeliveryLog(
   database: Database,
   { clock, timer = clock }: DeliveryLogOptions,
@@ -49,7 +46,7 @@ export async function openSqliteDeliveryLog(
   await database.run([{ sql: RELEASE_ALL }], signal)
   const work: Work = { changed: openNotifier(), mayBeDue: false }
 
-  /** Wakes the consumer when a delivery is scheduled by the write, even if the caller stops waiting first. */
+  /** Wakes the consumer when the write schedules a delivery, even if the caller stops waiting first. */
   const write = async (command: Command) => {
     const answers = await database.run(command)
     if (answers.some((rows) => rows.some(({ next_at: at }) => at !== null))) {
@@ -89,11 +86,10 @@ export async function openSqliteDeliveryLog(
   }
 }
 
-/** What the consumer waits for. */
 interface Work {
   /** Notified when there is a new delivery, or one may have become due. */
   readonly changed: Notifier
-  /** Whether the table may have a due delivery that it had not when the consumer looked. */
+  /** True when a delivery in the table may have become due since the consumer last looked. */
   mayBeDue: boolean
 }
 
@@ -109,7 +105,7 @@ interface Consumption {
 async function* consume(consumption: Consumption, signal: AbortSignal): AsyncGenerator<DueDelivery> {
   const { database, clock, work, fresh } = consumption
   let atHand: Row[] = []
-  /** When the table has a due delivery again. */
+  /** When the next delivery in the table is due. */
   let nextAt: Instant | undefined = clock.now()
   fresh.setConsumed(true)
   try {

@@ -1,6 +1,6 @@
 /**
- * The event log in the database of the embedded service. A reader that has read all older events gets each new one from memory when it is
- * durable: it is the process that appends it.
+ * The event log of the embedded service. A reader that has read all older events gets each new one from memory when it is durable, since
+ * the same process appends it.
  */
 
 import type { RenderEvent } from '@platen/contract/domain/event.ts'
@@ -26,7 +26,7 @@ export interface SqliteEventLog extends EventLog {
   prune(before: Instant, signal: AbortSignal): Promise<void>
 }
 
-/** Makes the log in an open database. One per database, as only it wakes its readers. A second append of the same id changes nothing. */
+/** One log per database, since only it wakes its readers. A second append of the same id changes nothing. */
 export function sqliteEventLog(database: Database): SqliteEventLog {
   const tails = new Set<Tail>()
 
@@ -49,7 +49,7 @@ export function sqliteEventLog(database: Database): SqliteEventLog {
         const [rows = []] = await database.run([{ sql: FETCH, values: [read, EVENT_PREFETCH] }], signal)
         yield* unread(rows.map(storedIn))
         if (rows.length === EVENT_PREFETCH) continue
-        // All others were appended since the tail began.
+        // All later events were appended since the tail began.
         while (tail.isComplete()) {
           yield* unread(tail.take())
           await tail.arrival.wait(signal)
@@ -66,7 +66,7 @@ export function sqliteEventLog(database: Database): SqliteEventLog {
   const insert = async (event: RenderEvent) => {
     const values = [event.id, event.manifest.outcome.finishedAt, JSON.stringify(event)]
     const [[row] = []] = await database.run([{ sql: APPEND, values }])
-    // It was in the log before.
+    // The event was in the log before.
     if (row === undefined) return
     for (const tail of tails) tail.add({ position: integerIn(row, 'position'), event })
   }
@@ -91,14 +91,13 @@ function storedIn(row: Row): StoredEvent {
   return { position: integerIn(row, 'position'), event: JSON.parse(textIn(row, 'event')) }
 }
 
-/** The events that were appended since a reader took them last, in their order. */
+/** The events appended since a reader took them last, in order. */
 interface Tail {
-  /** Empties it. From now on it is complete. */
+  /** Empties the tail. From now on it is complete. */
   begin(): void
   add(stored: StoredEvent): void
-  /** Notified with each event. */
   readonly arrival: Notifier
-  /** False when there were more than it holds. Then it holds none. */
+  /** False when there were more events than it holds. Then it holds none. */
   isComplete(): boolean
   take(): readonly StoredEvent[]
 }

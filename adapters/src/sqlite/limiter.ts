@@ -15,7 +15,7 @@ import type { Row } from './connection.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
 
 const CHARGED = `SELECT account, period, kind, name, renders, units FROM charge_sum`
-/** Leaves out the data of the records. A render that is charged already is only waiting for its `done`. */
+/** Leaves out the data of the records. A render that is already charged only waits for its `done`. */
 const QUEUED = `SELECT json_object('id', id, 'account', record -> '$.account', 'engine', engine, 'mode', record -> '$.mode',
   'batch', record -> '$.batch', 'units', record -> '$.units', 'period', record -> '$.period') AS record FROM queue
   WHERE id NOT IN (SELECT id FROM charge) ORDER BY sequence`
@@ -30,7 +30,7 @@ interface SqliteLimiter extends Limiter {
   prune(before: Instant, signal: AbortSignal): Promise<void>
 }
 
-/** Opens the limiter with what the database has of charges and queued renders. One per database, opened before the first reservation. */
+/** Loads charges and queued renders from the database. One limiter per database, opened before the first reservation. */
 export async function openSqliteLimiter(database: Database, clock: Clock, signal: AbortSignal): Promise<SqliteLimiter> {
   const [charged = [], queued = []] = await database.run([{ sql: CHARGED }, { sql: QUEUED }], signal)
   const state = openLimiterState(charged.map(sumIn))
@@ -56,7 +56,7 @@ export async function openSqliteLimiter(database: Database, clock: Clock, signal
         // A render that ended before the last start was charged then, and is already counted.
         state.complete(end, charged.length > 0 ? charge : undefined)
       }
-      // A caller that stops waiting does not stop the charge. No second call would count it, so memory follows the disk in any case.
+      // A caller that stops waiting does not stop the charge. No second call would count it, so memory must follow the disk.
       await raceAbort(charging(), signal)
     },
     async usage(account, period, signal) {
@@ -78,7 +78,7 @@ function sumIn(row: Row): ChargeSum {
   return {
     account: textIn(row, 'account'),
     period: textIn(row, 'period'),
-    // The table constrains it.
+    // The table constrains the column.
     kind: textIn(row, 'kind') as ChargeSum['kind'],
     name: textIn(row, 'name'),
     renders: integerIn(row, 'renders'),
@@ -86,7 +86,7 @@ function sumIn(row: Row): ChargeSum {
   }
 }
 
-/** Of a record without a batch, the query makes that null. */
+/** The query returns null for a record without a batch. */
 function queuedIn(row: Row): Parameters<LimiterState['confirm']>[0] {
   const { batch, ...record } = JSON.parse(textIn(row, 'record'))
   return batch === null ? record : { batch, ...record }

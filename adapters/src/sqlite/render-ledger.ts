@@ -1,6 +1,6 @@
 /**
- * The render ledger in the database of the embedded service. It also reads the rows of the queue. So a render whose `markQueued` was lost
- * in a crash is still found as queued.
+ * The render ledger of the embedded service. It also reads the rows of the queue, so a render whose `markQueued` was lost in a crash is
+ * still found as queued.
  */
 
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
@@ -71,20 +71,19 @@ export type DueRender = Pick<RenderRecord, 'id' | 'storage'>
 export interface SqliteRenderLedger extends ErasableRenderLedger {
   /** Yields the renders to remove by `by`, the longest overdue first. Each comes once, whether it is removed meanwhile or not. */
   due(by: Instant, signal: AbortSignal): AsyncIterable<DueRender>
-  /** Yields the renders of an account that have ended, and perhaps others. How many others are kept does not matter to it. */
+  /** Yields the ended renders of an account, and perhaps others. Its cost does not depend on the number of other renders. */
   ofAccount(account: string, signal: AbortSignal): AsyncIterable<RenderId>
   /**
-   * Forgets what the database has of a render beside the ledger: its place in the queue, its dead letter and its events. Readers of the
-   * events keep what they made of them. Resolves when durable.
+   * Removes a render from the rest of the database: from the queue, the dead letters and the events. Readers of the events keep what they
+   * made of them. Resolves when durable.
    */
   forgetRecords(id: RenderId, signal: AbortSignal): Promise<void>
-  /** Returns the render that was accepted last. */
   newest(signal: AbortSignal): Promise<RenderId | undefined>
 }
 
 /**
- * Makes the ledger in an open database. One per database, opened before any render. Claims that exist belong to a process that had the
- * database before and is dead, so all of them are released at once.
+ * One ledger per database, opened before any render. Existing claims belong to a dead process that had the database before, so all of them
+ * are released at once.
  */
 export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRenderLedger {
   database.post([{ sql: RELEASE_ALL }])
@@ -197,7 +196,7 @@ function listValuesOf({ kind, render }: RenderEnd) {
   }
 }
 
-/** Returns why a claim changed nothing. `state` was read in the same transaction. */
+/** `state` was read in the same transaction as the claim that changed nothing. */
 function refusedClaim(state: Row | undefined, { owner }: Lease, now: Instant): ClaimResult {
   const status = textIn(state, 'status')
   if (status === 'succeeded' || status === 'failed') return { kind: 'settled' }

@@ -1,6 +1,6 @@
 /**
- * The durable render queue: each record is a row until it is done. The next few records of each lane are buffered in memory, so that
- * `poll` never waits. Only memory knows what was delivered, so everything that is not done is delivered again after a restart.
+ * The durable render queue: each record is a row until it is done. The next few records of each lane are buffered in memory, so that `poll`
+ * never waits. Only memory knows what was delivered, so everything that is not done is delivered again after a restart.
  */
 import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/domain/limit.ts'
 import { LANES, type Lane, type RenderRecord } from '@platen/contract/domain/render.ts'
@@ -22,7 +22,7 @@ const DEAD_LETTER = `INSERT INTO dead_letter (id, record, reason) SELECT id, rec
 /** Each new dead letter also removes the expired ones: there are few. */
 const FORGET = `DELETE FROM dead_letter WHERE buried_at < unixepoch('subsec') * 1000 - ?`
 
-/** Makes the queue in an open database. One per database, as only it knows what is in hand. Enqueuing a record again changes nothing. */
+/** One queue per database, since only it knows what is in hand. Enqueuing a record again changes nothing. */
 export function sqliteRenderQueue(database: Database): RenderQueue {
   const queues = ENGINES.flatMap((engine) => LANES.map((lane) => new LaneQueue(database, engine, lane)))
 
@@ -60,12 +60,12 @@ class LaneQueue {
   readonly lane: Lane
   readonly notifiers = new Set<Notifier>()
   readonly #database: Database
-  /** Fetched records that are in no hand, in order. Only records that closed consumers returned make it exceed `CONSUMER_PREFETCH`. */
+  /** Fetched records that are in no hand, in order. Exceeds `CONSUMER_PREFETCH` only by records that closed consumers returned. */
   #buffered: Entry[] = []
   readonly #inHand = new Map<Entry, Notifier>()
   /** Everything up to this sequence number was fetched. */
   #cursor = 0
-  /** Is there nothing in the database after the cursor? */
+  /** Is nothing in the database after the cursor? */
   #isDrained = false
   #isFetching = false
 
@@ -89,7 +89,7 @@ class LaneQueue {
     this.fetch()
   }
 
-  /** Takes the next buffered record; it is in this consumer's hand from now on. */
+  /** Takes the next buffered record into this consumer's hand. */
   shift(consumer: Notifier): RenderRecord | undefined {
     const entry = this.#buffered.shift()
     if (entry !== undefined) this.#inHand.set(entry, consumer)
@@ -106,7 +106,7 @@ class LaneQueue {
     this.#notify()
   }
 
-  /** Called when a record is deleted from the database: nobody gets it any more, whoever had it. */
+  /** Called when a record is deleted from the database, whoever had it. */
   remove(id: RenderId): void {
     this.#buffered = this.#buffered.filter(({ record }) => record.id !== id)
     for (const entry of this.#inHand.keys()) if (entry.record.id === id) this.#inHand.delete(entry)
@@ -120,7 +120,7 @@ class LaneQueue {
     this.#isDrained = true
     void this.#read().then(
       (entries) => this.#fetched(entries),
-      // The database has failed or is closed: consumers learn that from `done`, and nothing is left to fetch.
+      // The database has failed or is closed: `done` tells consumers, and nothing is left to fetch.
       () => undefined,
     )
   }

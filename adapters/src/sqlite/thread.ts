@@ -1,6 +1,6 @@
 /**
- * The thread that owns the connection. While a commit flushes the disk, commands collect in the mailbox; the next commit takes all of
- * them. So the busier the service, the more renders share a flush, and an idle service never waits.
+ * The thread that owns the connection. While a commit flushes the disk, commands collect in the mailbox; the next commit takes all of them.
+ * So the busier the service, the more renders share a flush, and an idle service never waits.
  */
 import assert from 'node:assert/strict'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
@@ -18,7 +18,7 @@ const send = (message: ToDatabase) => mailbox.postMessage(message, [])
 try {
   serve(openConnection(path))
 } catch (cause) {
-  // Sent instead of thrown, as errors lose their class between threads. Without a listener the thread then ends.
+  // Sent instead of thrown, since errors lose their class between threads. Without a listener the thread then ends.
   const { name, message } = cause instanceof Error ? cause : new Error(String(cause))
   send({ kind: 'refused', name, message })
 }
@@ -34,7 +34,7 @@ function serve(connection: Connection): void {
         commands.push(command)
       }
     }
-    // An error thrown here ends the thread and all waiting calls. So no call is answered that may not be durable.
+    // An error here ends the thread and all waiting calls. So no call is answered that may not be durable.
     if (commands.length > 0) send({ kind: 'answered', calls, answers: connection.run(commands) })
     if (message?.kind === 'close') {
       connection.close()

@@ -1,6 +1,6 @@
 /**
  * Reads the CPU and memory limits of the control group of this process, version 2 or 1. Node's `availableParallelism` and
- * `constrainedMemory` read them too, but do not tell whether there is a limit, and miss those of version 1 in a container.
+ * `constrainedMemory` also read them, but do not tell whether there is a limit, and miss those of version 1 in a container.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,12 +10,11 @@ export interface ContainerLimits {
   readonly cores: number | undefined
   /** Undefined without a limit. */
   readonly memoryBytes: number | undefined
-  /** Is this a container, which could have limits? False on a machine itself, also within a systemd service. */
+  /** Could this process have limits? False on a machine itself, even within a systemd service. */
   readonly isContainer: boolean
 }
 
 interface Paths {
-  /** Where control groups are mounted. */
   readonly root: string
   /** The file with the control groups of this process. */
   readonly membership: string
@@ -26,7 +25,7 @@ const OWN: Paths = { root: '/sys/fs/cgroup', membership: '/proc/self/cgroup' }
 /** Version 1 writes "no limit" as the highest multiple of the page size. No machine has this much memory. */
 const MEMORY_BYTES_MAX = 2 ** 60
 
-/** Reads the limits. The lowest one counts, as the groups above a group limit it too. Without control groups, there are no limits. */
+/** The lowest limit counts, since the limits of all groups above apply, too. Without control groups, there are no limits. */
 export function containerLimits(paths = OWN): ContainerLimits {
   const { root } = paths
   const groups = groupsOf(paths)
@@ -42,7 +41,7 @@ export function containerLimits(paths = OWN): ContainerLimits {
   }
 }
 
-/** The path of the group of this process, by controller; that of version 2 has no controller. */
+/** By controller; version 2 has no controller. */
 function groupsOf({ membership }: Paths): ReadonlyMap<string, string> {
   const lines = (read(membership) ?? '').split('\n')
   return new Map(
@@ -54,15 +53,15 @@ function groupsOf({ membership }: Paths): ReadonlyMap<string, string> {
 }
 
 /**
- * The folder of a group and those of all groups above it. In a container the mount often has the group of the container as its root, and
- * the path is that on the host. Its folders do not exist then, and count for nothing.
+ * The folders of a group and of all groups above it. In a container the mount often has the group of the container as its root, while the
+ * path is that on the host. Its folders then do not exist, and do not count.
  */
 function foldersOf(mount: string, path = '/'): readonly string[] {
   const names = path.split('/').filter((name) => name !== '' && name !== '..')
   return Array.from({ length: names.length + 1 }, (_, depth) => join(mount, ...names.slice(0, depth)))
 }
 
-/** In version 1 without a namespace, a container is known by a path that its mount does not have. */
+/** In version 1 without a namespace, the path of a container does not exist in its mount. */
 function isBoundTo(mount: string, path = '/'): boolean {
   return existsSync(mount) && !existsSync(join(mount, path))
 }

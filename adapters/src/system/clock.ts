@@ -1,11 +1,10 @@
-/** The clock of the machine. */
 import { performance } from 'node:perf_hooks'
 import type { Clock } from '@platen/lib/clock.ts'
 
 /** The longest delay of a Node timer: a longer one would fire at once. */
 const DELAY_MS_MAX = 2 ** 31 - 1
 
-/** The clock of a running service. Waits of more than 24.8 days end after 24.8 days. */
+/** Waits of more than 24.8 days end after 24.8 days. */
 export function systemClock(): Clock {
   return {
     now: () => Date.now(),
@@ -21,8 +20,8 @@ const LATE_SHARE = 0.01
 const LENGTHS_MAX = 100
 
 /**
- * Makes timeouts. Those of one length that begin shortly after another are one signal, which is never early. Each costs Node ten
- * microseconds, most of them when it fires after the call that it limits has long ended, and a request makes several.
+ * Timeouts of equal length that begin shortly after one another share one signal, which is never early. Each costs Node ten microseconds,
+ * most of them when it fires long after the call that it limits has ended, and a request makes several.
  */
 function openTimeouts(): Clock['timeout'] {
   const lasts = new Map<number, { readonly signal: AbortSignal; readonly sharedUntil: number }>()
@@ -39,8 +38,8 @@ function openTimeouts(): Clock['timeout'] {
 }
 
 /**
- * Aborts when the data that was received until then has been read. `AbortSignal.timeout` aborts before that if this process was paused: due
- * timers run first, and an answer that is already there would be too late.
+ * Aborts only when the data that was received until then has been read. If this process was paused, `AbortSignal.timeout` aborts before
+ * that: due timers run first, and an answer that has already arrived would be too late.
  */
 function timeoutSignal(ms: number): AbortSignal {
   const timeout = new AbortController()
@@ -50,7 +49,7 @@ function timeoutSignal(ms: number): AbortSignal {
 }
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  // Not `node:timers/promises`: it rejects with an error of its own instead of the signal's reason.
+  // Not `node:timers/promises`: it rejects with its own error instead of the signal's reason.
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const onAbort = () => {

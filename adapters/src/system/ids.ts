@@ -1,11 +1,10 @@
-/** The random source of the machine. */
 import { randomBytes } from 'node:crypto'
 import type { Ids } from '@platen/lib/ids.ts'
 
-/** Bytes that are taken from the generator at once: one call for hundreds of ids, because a call costs as much as the bytes of all of them. */
+/** Bytes that are taken from the generator at once, for hundreds of ids: a call costs as much as the bytes of all of them. */
 const POOL_BYTES = 4096
 
-/** Makes a source that takes bytes from the operating system's generator. No byte is given out twice. */
+/** Takes bytes from the operating system's generator. No byte is given out twice. */
 export function systemIds(): Ids {
   let pool = Buffer.alloc(0)
   return {

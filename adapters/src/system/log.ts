@@ -13,27 +13,26 @@ type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent'
 export interface ServiceLog extends Log, Pick<LogOutput, 'droppedLines'> {}
 
 interface LogOptions {
-  /** The lowest level that is written. */
   readonly level: LogLevel
-  /** Which process writes, as in metrics: `api`. It is in each line. */
+  /** The name of the deployable, as in metrics: `api`. In each line. */
   readonly process: string
-  /** Which of several such processes writes. It is in each line. */
+  /** Distinguishes several such processes. In each line. */
   readonly instance?: string
   readonly stream?: Writable & { readonly isTTY?: boolean }
 }
 
-/** The name of this process. Several may be on one host; in a pod, the host is named after the pod. */
+/** Several processes may be on one host; in a pod, the host is named after the pod. */
 export function instanceName(): string {
   return `${hostname()}-${process.pid}`
 }
 
-/** Maximum number of characters of the message, and of the stack, of an error in a line. */
+/** Characters of the message, and of the stack, of an error in a line. */
 const ERROR_CHARS_MAX = 8192
 
 /**
- * Makes a log. A person at a terminal gets the same lines as text, because JSON with a stack in it is not readable there; everybody else
- * gets JSON. Nobody should log credentials; if a complete request is logged one day, they show as `[redacted]`. Lines are written at once
- * while somebody reads them, as the last lines of a dying process matter most.
+ * A person at a terminal gets the lines as text, since JSON with a stack in it is not readable there; everybody else gets JSON. Nobody
+ * should log credentials; if a complete request is logged, they show as `[redacted]`. Lines are written at once, since the last lines of a
+ * dying process matter most.
  */
 export function openLog({
   level,
@@ -62,8 +61,8 @@ const SECRET_FIELDS = ['authorization', 'Authorization', 'cookie', 'secret', 'to
 const SECRET_PATHS = ['', '*.', '*.*.'].flatMap((parent) => SECRET_FIELDS.map((field) => `${parent}${field}`))
 
 /**
- * What a line shows of an error. Only these fields: libraries add others, and some of them are secret. An error of ioredis has the refused
- * command with its arguments, which are a password or a value.
+ * Shows only these fields of an error: libraries add others, and some are secret. An error of ioredis has the refused command with its
+ * arguments, which are a password or a value.
  */
 function errorFields(error: unknown): unknown {
   if (error === undefined) return undefined

@@ -3,18 +3,18 @@ import { format } from 'node:util'
 import type { Worker } from 'node:worker_threads'
 import type { Log } from '@platen/lib/log.ts'
 
-/** Maximum number of characters of one printed text. */
+/** Characters of one printed text. */
 const PRINTED_CHARS_MAX = 2048
 
-/** Logs why a process ends. Each fault of the settings is a line of its own, so that all of them can be searched for by name. */
+/** Each fault of the settings gets its own line, so that people can search for each by name. */
 export function reportFailure(log: Log, error: unknown): void {
   if (!(error instanceof Error && error.name === 'ConfigError')) return log.error({ err: error }, 'process failed')
   for (const detail of error.message.split('\n')) log.error({ detail }, 'setting refused')
 }
 
 /**
- * From now on, logs warnings of Node, what libraries write to the console, what threads print, and errors that nobody catches. After such
- * an error, calls `exit`: nobody knows the state of the process any more. What V8 prints when it aborts the process cannot be caught.
+ * From now on, logs warnings of Node, what libraries write to the console, what threads print, and uncaught errors. After such an error,
+ * calls `exit`: the state of the process is no longer known. What V8 prints when it aborts the process cannot be caught.
  */
 export function logEverything(log: Log, exit: () => void): void {
   // Node's own listener prints them.
@@ -29,16 +29,16 @@ export function logEverything(log: Log, exit: () => void): void {
   }
   process.on('worker', (thread: Worker) => {
     for (const output of [thread.stdout, thread.stderr]) {
-      // Node has connected it to that of the process.
+      // Node has connected it to the output of the process.
       output.unpipe()
       output.setEncoding('utf8').on('data', (printed: string) => {
         log.warn({ thread: thread.threadId, detail: bounded(printed.trimEnd()) }, 'library printed')
       })
-      // Disconnected, it would wait.
+      // A disconnected stream waits until it is resumed.
       output.resume()
     }
   })
-  // A rejection that nobody handles arrives here too.
+  // Unhandled rejections arrive here, too.
   process.on('uncaughtException', (err, origin) => {
     log.error({ err, origin }, 'process crashed')
     exit()

@@ -1,4 +1,3 @@
-/** The lifecycle of a process, from its environment to its exit code. */
 import type { Log } from '@platen/lib/log.ts'
 import { flushed } from './log-output.ts'
 import { logEverything, reportFailure } from './report.ts'
@@ -6,8 +5,8 @@ import { logEverything, reportFailure } from './report.ts'
 const SECOND_MS = 1000
 
 /**
- * How long a process may take to close everything after its drain. Then it exits even if something is open. Kubernetes kills it 30 seconds
- * after SIGTERM unless told otherwise, and a drain has 25.
+ * How long a process may take to close everything after its drain. Then it exits even if something is open. By default Kubernetes kills it
+ * 30 seconds after SIGTERM, and a drain has 25.
  */
 export const CLOSE_MS_MAX = 4 * SECOND_MS
 
@@ -15,8 +14,8 @@ export const CLOSE_MS_MAX = 4 * SECOND_MS
 export const FLUSH_MS_MAX = 500
 
 /**
- * Runs `serve` until SIGTERM or SIGINT, which abort `stop`, and then exits. The exit code is 0 after a clean stop. It is 1 if `serve`
- * threw or returned by itself; the log says why it threw.
+ * Runs `serve` until SIGTERM or SIGINT, which abort `stop`, and then exits. The exit code is 0 after a clean stop. It is 1 if `serve` threw
+ * or returned by itself; the log says why it threw.
  */
 export async function runUntilStopped(log: Log, serve: (stop: AbortSignal) => Promise<void>): Promise<never> {
   logEverything(log, exitCrashed)
@@ -38,12 +37,11 @@ export async function exit(code: number): Promise<never> {
   process.exit(code)
 }
 
-/** Exits after an error that nobody caught. */
 export function exitCrashed(): void {
   void exit(1)
 }
 
-/** Returns a signal that aborts at the first SIGTERM or SIGINT. Later ones do nothing. */
+/** Aborts at the first SIGTERM or SIGINT. Later ones do nothing. */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => stop.abort())
@@ -51,14 +49,13 @@ export function stopSignal(): AbortSignal {
 }
 
 interface Drain {
-  /** How long work in hand may take to end. */
   readonly drainMs: number
   readonly log: Log
 }
 
 /**
  * Returns a signal that aborts `drainMs` after `stop`: work in hand must then be given up. The sender of SIGTERM sends SIGKILL next. So the
- * process exits `CLOSE_MS_MAX` later, whatever it could not close by then. Other processes take over what is not acknowledged.
+ * process exits `CLOSE_MS_MAX` later, whatever is still open. Other processes take over what is not acknowledged.
  */
 export function forceStopSignal(stop: AbortSignal, { drainMs, log }: Drain): AbortSignal {
   const over = new AbortController()
@@ -74,13 +71,12 @@ export function forceStopSignal(stop: AbortSignal, { drainMs, log }: Drain): Abo
   return over.signal
 }
 
-/** Counts what still keeps this process alive, by Node's name of its kind: `{ TCPSocketWrap: 2 }`. */
+/** What keeps this process alive, counted by Node's name of its kind: `{ TCPSocketWrap: 2 }`. */
 function openResources(): Readonly<Record<string, number>> {
   const kinds = Map.groupBy(process.getActiveResourcesInfo(), (kind) => kind)
   return Object.fromEntries(Array.from(kinds, ([kind, { length }]) => [kind, length]))
 }
 
-/** Resolves when the signal aborts. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve()

@@ -13,14 +13,14 @@ export interface ObjectChange<T> {
 }
 
 interface CacheOptions<T> {
-  /** `before` is what was read last of the same object. */
+  /** `before` is what was last read of the same object. */
   readonly read: (object: KubeObject, before: T | undefined) => T
   readonly onChange: (change: ObjectChange<T>) => void
   /** Called once for each object, until the object can be read again. */
   readonly onUnreadable: (key: string, error: unknown) => void
 }
 
-/** One object as it was read. `value` is undefined when the object could never be read. */
+/** `value` is undefined when the object could never be read. */
 export interface Entry<T> {
   readonly key: string
   readonly uid: string
@@ -29,8 +29,8 @@ export interface Entry<T> {
 }
 
 /**
- * Keeps the last readable value of an object that cannot be read now, so that one bad write puts nothing out of force. Does not keep it
- * for a new object with the same name. When `onChange` throws, the cache undoes the change, and the next attempt reports it again.
+ * Keeps the last readable value of an object that cannot be read now, so that a bad write disables nothing. A new object with the same name
+ * does not get that value. When `onChange` throws, the cache undoes the change, and the next attempt reports it again.
  */
 export class Cache<T> {
   readonly #options: CacheOptions<T>
@@ -49,7 +49,7 @@ export class Cache<T> {
     for (const { value } of this.#entries.values()) if (value !== undefined) yield value
   }
 
-  /** Converts an object to its entry. Returns the existing entry when the resource version is the same. */
+  /** Returns the existing entry when the resource version is the same. */
   toEntry(object: KubeObject): Entry<T> {
     const { uid, resourceVersion } = object.metadata
     const key = keyOf(object.metadata)
@@ -59,19 +59,16 @@ export class Cache<T> {
     return { key, uid, resourceVersion, value: this.#read(key, object, kept?.value) ?? kept?.value }
   }
 
-  /** Stores an object that was created or changed. */
   set(object: KubeObject): void {
     const entry = this.toEntry(object)
     this.#update(entry.key, entry)
   }
 
-  /** Removes an object that was deleted. */
   remove(object: KubeObject): void {
     this.#unreadable.delete(object.metadata.uid)
     this.#update(keyOf(object.metadata), undefined)
   }
 
-  /** Replaces all objects with these. */
   replace(entries: readonly Entry<T>[]): void {
     const former = this.#entries
     this.#entries = new Map(entries.map((entry) => [entry.key, entry]))

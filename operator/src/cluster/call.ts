@@ -1,6 +1,6 @@
 /**
  * What calls of client-node lack and its middleware lets us add: a deadline and a signal (kubernetes-client/javascript#1613), a bound on
- * the answer, connections that are used again, a second attempt when the API server is busy, and errors that quote no values.
+ * the answer, reused connections, a second attempt when the API server is busy, and errors that quote no values.
  */
 import {
   type ConfigurationOptions,
@@ -36,7 +36,7 @@ const CLUSTER_ANSWER_BYTES_MAX = 32 * MIB
 /** Longest request to the API server, its answer included: a page of the largest objects takes seconds. */
 const CLUSTER_REQUEST_MS_MAX = 30 * SECOND_MS
 
-/** The last argument of each call of a client of client-node. */
+/** The last argument of each call of client-node. */
 export type CallOptions = ConfigurationOptions
 
 interface Call<Answer> {
@@ -44,7 +44,7 @@ interface Call<Answer> {
   /** Replace those of client-node. */
   readonly headers?: Readonly<Record<string, string>>
   readonly send: (options: CallOptions) => Promise<unknown>
-  /** Returns undefined for an answer that is none. */
+  /** Returns undefined for a malformed answer. */
   readonly read: (answer: unknown) => Answer | undefined
 }
 
@@ -70,7 +70,7 @@ export class Caller implements Disposable {
     this.#options = options
   }
 
-  /** Makes a call, and makes it again when the API server is busy and says how long to wait. Then the first had no effect. */
+  /** Repeats the call when the API server is busy and says how long to wait. The first call then had no effect. */
   async call<Answer>(call: Call<Answer>, signal: AbortSignal): Promise<Answer> {
     for (let retries = 0; ; retries++) {
       try {
@@ -117,13 +117,13 @@ export class Caller implements Disposable {
     } catch (cause) {
       const isAnswered = cause instanceof ClusterError && cause.status > 0
       count(isAnswered ? `${cause.status}` : '<error>')
-      // The other side may have vanished without closing its connections, or no longer takes the certificate that they began with.
+      // The other side may have vanished without closing its connections, or no longer accepts the certificate that they began with.
       if (!isAnswered || cause.status === 401) this.#forgetConnections()
       if (isAnswered) throw cause
       signal.throwIfAborted()
       if (timedOut.aborted) throw new ClusterError(request.label, { status: 0, reason: 'Timeout' }, { cause })
       if (cause instanceof ClusterError) throw cause
-      // The message of a parser quotes what it read, which may be secret.
+      // A parser's message quotes what it read, which may be secret.
       if (request.status > 0) throw new ClusterError(request.label, { status: 0, reason: 'Malformed' })
       if (!request.isSent) throw new ClusterError(request.label, { status: 0, reason: 'NoCredentials' }, { cause })
       throw errorFromFailure(request.label, cause, onBrokenConnection)
@@ -161,7 +161,6 @@ function streamOf(body: ResponseContext['body']): AsyncIterable<Uint8Array> {
   return body.stream() ?? new Blob([]).stream()
 }
 
-/** Returns undefined when the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,5 +1,5 @@
 /**
- * The client of the API server: client-node's typed clients behind what the operator asks for. It offers lists and watches for informers,
+ * The client of the API server: client-node's typed clients, reduced to what the operator needs. It offers lists and watches for informers,
  * and writes that name their field manager.
  */
 import {
@@ -16,7 +16,7 @@ import { isKubeObject, isRecord, type KubeObject } from './object.ts'
 import { type ObjectLocation, pathOf } from './path.ts'
 import { acceptOf, openWatch, type WatchEvent, type WatchOptions } from './watch.ts'
 
-/** Every method throws `ClusterError`, or the signal's reason. What it reads is undefined when the object does not exist. */
+/** Every method throws `ClusterError`, or the signal's reason. Reads return undefined when the object does not exist. */
 export interface ClusterClient extends Disposable {
   readonly readLease: (place: Place, signal: AbortSignal) => Promise<KubeObject | undefined>
   readonly createLease: (namespace: string, lease: object, signal: AbortSignal) => Promise<KubeObject>
@@ -24,45 +24,42 @@ export interface ClusterClient extends Disposable {
   readonly replaceLease: (place: Place, lease: object, signal: AbortSignal) => Promise<KubeObject>
   readonly readSecret: (place: Place, signal: AbortSignal) => Promise<KubeObject | undefined>
   readonly createSecret: (namespace: string, secret: object, signal: AbortSignal) => Promise<KubeObject>
-  /** A merge patch. Throws `Conflict` when it carries a `resourceVersion` that is not the current one. */
+  /** Throws `Conflict` when the patch carries a `resourceVersion` that is not the current one. */
   readonly patchSecret: (place: Place, patch: object, signal: AbortSignal) => Promise<KubeObject>
   readonly readConfigMap: (place: Place, signal: AbortSignal) => Promise<KubeObject | undefined>
   readonly createEvent: (event: CoreV1Event, signal: AbortSignal) => Promise<void>
-  /** Lists custom resources or ConfigMaps, of all namespaces. */
+  /** Lists custom resources or ConfigMaps of all namespaces. */
   readonly list: (of: ObjectLocation, options: ListOptions, signal: AbortSignal) => Promise<ListPage>
   /**
-   * Ends when the API server ends it, or when its connection is silent. Throws also for errors that the API server reports within the
-   * watch.
+   * Ends when the API server ends it, or when its connection is silent. Also throws errors that the API server reports within the watch.
    */
   readonly watch: (of: ObjectLocation, options: WatchOptions, signal: AbortSignal) => AsyncIterable<WatchEvent>
-  /** Server-side apply of a custom resource: sets fields for `manager` and takes them over from other managers. */
+  /** Server-side apply: sets fields for `manager` and takes them over from other managers. */
   readonly apply: (at: CustomLocation, wanted: ApplyRequest, signal: AbortSignal) => Promise<KubeObject>
   readonly mergePatch: (at: CustomLocation, patch: object, signal: AbortSignal) => Promise<KubeObject>
   /** Deletes the custom resource with this uid. Throws `Conflict` when another object has its name by now. */
   readonly remove: (at: CustomLocation & Place, uid: string, signal: AbortSignal) => Promise<void>
 }
 
-/** Where an object of a built-in kind is. */
+/** For built-in kinds. */
 interface Place {
   readonly namespace: string
   readonly name: string
 }
 
-/** Where a custom resource is. */
 export type CustomLocation = ObjectLocation & { readonly name: string }
 
 interface ListOptions {
-  /** Objects per page. */
   readonly limit: number
-  /** The token from the previous page. */
+  /** From the previous page. */
   readonly continue?: string | undefined
-  /** Requests only `metadata`. */
+  /** If true, lists only `metadata`. */
   readonly metadataOnly?: boolean
 }
 
 interface ListPage {
   readonly items: readonly KubeObject[]
-  /** Where a watch starts after the last page. */
+  /** A watch starts here after the last page. */
   readonly resourceVersion: string
   /** Absent on the last page. */
   readonly continue?: string
@@ -78,14 +75,14 @@ interface ClusterOptions extends CallerOptions {
   readonly config: KubeConfig
 }
 
-/** Makes the API server refuse unknown fields. Without it, they are dropped silently. */
+/** The API server refuses unknown fields. Without it, they are dropped silently. */
 const STRICT = { fieldValidation: 'Strict' }
 const MERGE = { 'Content-Type': PatchStrategy.MergePatch }
 const APPLY = { 'Content-Type': PatchStrategy.ServerSideApply }
 
 type Send = (options: CallOptions) => Promise<unknown>
 
-/** Opens a client. It connects at the first request. */
+/** Connects at the first request. */
 export function openClusterClient(options: ClusterOptions): ClusterClient {
   const { config } = options
   const leases = config.makeApiClient(CoordinationV1Api)
@@ -151,7 +148,7 @@ function patchCustom(custom: CustomObjectsApi, { namespace, subresource, ...patc
     : custom.patchNamespacedCustomObjectStatus({ ...patch, namespace }, call)
 }
 
-/** The API server also answers 404 when the kind does not exist, but then without a `Status` that says `NotFound`. */
+/** When the kind does not exist, the API server also answers 404, but without a `Status` that says `NotFound`. */
 function undefinedIfGone(error: unknown): undefined {
   if (error instanceof ClusterError && error.status === 404 && error.reason === 'NotFound') return undefined
   throw error
@@ -164,7 +161,7 @@ function objectOf(answer: unknown): KubeObject | undefined {
 function pageOf(answer: unknown): ListPage | undefined {
   if (!isRecord(answer) || !isRecord(answer['metadata'])) return undefined
   const { items, metadata } = answer
-  // The typed clients spell `continue` otherwise.
+  // The typed clients rename `continue`.
   const { resourceVersion, continue: token = metadata['_continue'] } = metadata
   if (!Array.isArray(items) || !items.every(isKubeObject) || typeof resourceVersion !== 'string') return undefined
   return { items, resourceVersion, ...(typeof token === 'string' && token !== '' && { continue: token }) }

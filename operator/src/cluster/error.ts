@@ -1,11 +1,10 @@
-/** The error of a failed request to the API server. */
 import { codeOf, isBrokenConnection } from '@platen/lib/thrown.ts'
 import { isRecord } from './object.ts'
 
 /**
- * A failed request. `status` is the HTTP status, or 0 when no complete answer came; then it is unknown whether the request took effect.
- * `reason` is the reason of the API server (`Conflict`, `Expired`, `NotFound`), or ours. Neither `reason` nor the message contains
- * anything of an object but field names.
+ * A failed request to the API server. `status` is the HTTP status, or 0 when no complete answer came; then it is unknown whether the
+ * request took effect. `reason` is the reason of the API server (`Conflict`, `Expired`, `NotFound`), or ours. Neither `reason` nor the
+ * message quotes an object, except for field names.
  */
 export class ClusterError extends Error {
   override readonly name = 'ClusterError'
@@ -27,7 +26,6 @@ export function isConflict(error: unknown): boolean {
   return error instanceof ClusterError && error.status === 409
 }
 
-/** The object does not exist. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof ClusterError && error.status === 404
 }
@@ -38,7 +36,6 @@ interface Failure {
   readonly retryAfterMs?: number | undefined
 }
 
-/** Builds the error from an answer of the API server. */
 export function errorFromAnswer(label: string, answer: ErrorAnswer): ClusterError {
   const { status, headers, body } = answer
   const { reason, fields } = statusOf(body)
@@ -46,12 +43,12 @@ export function errorFromAnswer(label: string, answer: ErrorAnswer): ClusterErro
   return new ClusterError(`${label}${where}`, { status, reason, retryAfterMs: retryAfterMsOf(headers) })
 }
 
-/** Builds the error of a request that was not answered, or not completely. */
+/** For a request that was not answered, or not completely. */
 export function errorFromFailure(label: string, thrown: unknown, onBroken: () => void = () => undefined): ClusterError {
   // The error of `fetch` says only that it failed.
   const cause = thrown instanceof TypeError && thrown.cause !== undefined ? thrown.cause : thrown
   const reason = codeOf(cause) ?? 'ConnectionFailed'
-  // undici has codes of its own for a connection that ended too soon, or was not there in time.
+  // undici's own codes for a connection that ended too soon, or was not there in time.
   if (isBrokenConnection(cause) || /^UND_ERR_(SOCKET|CONNECT_TIMEOUT)$/.test(reason)) onBroken()
   return new ClusterError(label, { status: 0, reason }, { cause })
 }
@@ -81,6 +78,5 @@ function statusOf(body: unknown): { readonly reason: string; readonly fields: re
 
 function retryAfterMsOf(headers: Headers): number | undefined {
   const { 'retry-after': text } = headers
-  // The header is in seconds.
   return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined
 }

@@ -1,6 +1,6 @@
 /**
- * All objects of one kind, kept current by one list and then one watch after the other. It survives every failure of the connection and
- * of the API server, and ends only when it is closed.
+ * All objects of one kind, kept current by a list and then one watch after the other. It survives every failure of the connection and of
+ * the API server, and ends only when it is closed.
  *
  * It guarantees three things. Each object is a state that existed, and never goes back to an older one. Every change is reported at least
  * once, after it is applied. The version to resume from moves forward only after everything before it is applied.
@@ -31,8 +31,8 @@ const WATCH_MS_EXPECTED = SECOND_MS
 
 /**
  * How long the API server keeps a watch open. The request names a random time between the two, so that watches do not end together.
- * client-node ends a watch that is silent for 30 seconds, and bookmarks come only every minute. But one comes also two seconds before the
- * API server itself ends a watch, so that the next watch begins where that one was complete.
+ * client-node ends a watch that is silent for 30 seconds, and bookmarks come only every minute. But a bookmark also comes two seconds
+ * before the API server ends a watch, so that the next watch begins where that one was complete.
  */
 const WATCH_MS_MIN = 20 * SECOND_MS
 const WATCH_MS_MAX = 25 * SECOND_MS
@@ -42,16 +42,15 @@ const LIST_PAGE_OBJECTS = 500
 
 interface InformerOptions<T> {
   readonly client: Pick<ClusterClient, 'list' | 'watch'>
-  /** Used in logs and metrics. */
+  /** For logs and metrics. */
   readonly kind: string
-  /** The collection. */
   readonly of: ObjectLocation
   /**
-   * Returns the part of an object to keep; `before` is what was kept last of the same object. When it throws, the informer logs and counts
-   * the object, and keeps its last readable value if there is one.
+   * Returns the part of an object to keep; `before` is what was last kept of the same object. When it throws, the informer logs and counts
+   * the object, and keeps its last readable value.
    */
   readonly read: (object: KubeObject, before: T | undefined) => T
-  /** Called for every change, in order, at least once. It neither waits nor throws. */
+  /** Called for every change, in order, at least once. Must neither wait nor throw. */
   readonly onChange: (change: ObjectChange<T>) => void
   readonly metadataOnly?: boolean
   readonly clock: Clock
@@ -70,7 +69,6 @@ export interface Informer<T> extends AsyncDisposable {
   readonly lastContactAt: () => number | undefined
 }
 
-/** Starts to list and watch. */
 export function openInformer<T>(options: InformerOptions<T>): Informer<T> {
   const { kind, log, meter, read, onChange } = options
   const closing = new AbortController()
@@ -101,7 +99,7 @@ class Reflector<T> {
   readonly #cache: Cache<T>
   readonly #synced = Promise.withResolvers<void>()
   lastContactAt: number | undefined
-  /** The version where the next watch starts. Undefined when it is unknown: then the next step is a list. */
+  /** Where the next watch starts. Undefined when unknown: then the next step is a list. */
   #resourceVersion: string | undefined
   /** Consecutive failures, and how many of them were answers of the API server. */
   #failures = 0
@@ -139,7 +137,7 @@ class Reflector<T> {
     this.#synced.resolve()
   }
 
-  /** Lists all pages, which show one moment. Reads each object as its page arrives, so that only the part to keep stays in memory. */
+  /** All pages show one moment. Each object is read when its page arrives, so that only the part to keep stays in memory. */
   async #listPages(signal: AbortSignal) {
     const { client, of, metadataOnly = false } = this.#options
     const entries: Entry<T>[] = []

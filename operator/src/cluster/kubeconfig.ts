@@ -1,10 +1,10 @@
 /** The kubeconfig: where the API server is, and the credentials for it. client-node reads it and renews tokens before they expire. */
 import { type Cluster, KubeConfig } from '@kubernetes/client-node'
 
-/** For a context that names no namespace. It is that of the documents, and nobody's by accident, which `default` would be. */
+/** For a context that names no namespace. It is the namespace of the documents, and nobody uses it by accident, unlike `default`. */
 const NAMESPACE_DEFAULT = 'platen'
 
-/** The server that client-node assumes when nothing configures one. */
+/** client-node assumes this server when nothing configures one. */
 const CLIENT_NODE_DEFAULT = 'http://localhost:8080'
 
 /**
@@ -21,19 +21,18 @@ export function loadKubeConfig(file?: string): KubeConfig {
   return config
 }
 
-/** Returns the cluster of the current context. */
 export function clusterOf(config: KubeConfig): Cluster {
   const cluster = config.getCurrentCluster()
   if (cluster === null) throw new Error('the kubeconfig has no current context, or its context has no cluster')
   return cluster
 }
 
-/** Returns the namespace of the operator itself: that of the current context, which in a pod is the pod's own. */
+/** The namespace of the operator itself: that of the current context, which in a pod is the pod's own. */
 export function namespaceOf(config: KubeConfig): string {
   return config.getContextObject(config.getCurrentContext())?.namespace || NAMESPACE_DEFAULT
 }
 
-/** Returns why a kubeconfig cannot be read. Leaves out the message of the parser, which quotes the file and its credentials. */
+/** Leaves out the message of the parser, which quotes the file and its credentials. */
 function faultOf(load: () => void): string | undefined {
   try {
     load()

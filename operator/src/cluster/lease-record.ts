@@ -1,4 +1,3 @@
-/** The fields of a Kubernetes Lease. Pure. */
 import type { Instant } from '@platen/lib/brand.ts'
 import { LEASE_MS } from './limit.ts'
 import { isRecord, type KubeObject } from './object.ts'
@@ -9,11 +8,11 @@ export interface LeaseSpec {
   readonly leaseDurationSeconds: number
   readonly acquireTime: string
   readonly renewTime: string
-  /** How often the lease has changed hands. This is the epoch of its holder. */
+  /** How often the lease has changed hands: the epoch of its holder. */
   readonly leaseTransitions: number
 }
 
-/** Reads the fields. Replaces a missing or mistyped field with the value of a lease that nobody has ever held. */
+/** Replaces a missing or mistyped field with the value of a lease that nobody has ever held. */
 export function specOf({ spec }: KubeObject): Pick<LeaseSpec, 'holderIdentity' | 'leaseTransitions'> {
   const { holderIdentity, leaseTransitions } = isRecord(spec) ? spec : {}
   return {
@@ -37,7 +36,7 @@ export function renewedSpec(spec: LeaseSpec, now: Instant): LeaseSpec {
   return { ...spec, renewTime: microTime(now) }
 }
 
-/** Kubernetes requires a duration above 0 even here. */
+/** Even here Kubernetes requires a duration above 0. */
 export function releasedSpec(spec: LeaseSpec, now: Instant): LeaseSpec {
   return { ...renewedSpec(spec, now), holderIdentity: '', leaseDurationSeconds: 1 }
 }

@@ -20,7 +20,7 @@ import type { KubeObject } from './object.ts'
 
 const SECOND_MS = 1000
 
-/** Longest wait for the release of a lease. If it fails, the lease expires by itself, only later. */
+/** Longest wait for the release of a lease. If the release fails, the lease expires later. */
 export const LEASE_RELEASE_MS_MAX = 3 * SECOND_MS
 
 /** Largest random addition to the wait of candidates, as a share of the wait, so that they do not ask together. */
@@ -32,7 +32,7 @@ export interface LeaseOptions {
   readonly name: string
   /** Unique to this process for all time. */
   readonly identity: string
-  /** Returns one more than the highest epoch that anything was published with. Called whenever the lease could be acquired. */
+  /** Returns one more than the highest epoch of anything published. Called whenever the lease could be acquired. */
   readonly epochMin: (signal: AbortSignal) => Promise<number>
   readonly clock: Clock
   readonly ids: Ids
@@ -44,15 +44,15 @@ export interface LeaseOptions {
 export interface HeldLease extends AsyncDisposable {
   /** Higher than the epoch of every holder before. */
   readonly epoch: number
-  /** Compares with the clock, so a process that was paused learns first that it lost the lease. Once false, it stays false. */
+  /** Compares with the clock, so that a process that was paused learns first that it lost the lease. Once false, it stays false. */
   readonly isHeld: () => boolean
   /** Aborts when the lease is no longer held. */
   readonly lost: AbortSignal
 }
 
 /**
- * Waits without limit until the lease is acquired. Tries again when the API server is unreachable or `epochMin` fails. Rejects with the
- * signal's reason only.
+ * Waits without limit until the lease is acquired. Tries again when the API server is unreachable or `epochMin` fails. Rejects only with
+ * the signal's reason.
  */
 export async function acquireLease(options: LeaseOptions, signal: AbortSignal): Promise<HeldLease> {
   const { clock, ids, log, meter, name } = options
@@ -71,7 +71,6 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
   }
 }
 
-/** The lease as this process wrote it. */
 interface AcquiredLease {
   readonly spec: LeaseSpec
   readonly object: KubeObject
@@ -155,7 +154,7 @@ class LeaseHolder {
     return !this.lost.aborted
   }
 
-  /** Ends also when the signal aborts. */
+  /** Also ends when the signal aborts. */
   async renewUntilLost(signal: AbortSignal): Promise<void> {
     const { clock, log, name } = this.#options
     while (this.isHeld() && !signal.aborted) {
@@ -170,7 +169,6 @@ class LeaseHolder {
     }
   }
 
-  /** Releases the lease, so that the next holder need not wait until it expires. */
   async release(): Promise<void> {
     const { clock, log, name } = this.#options
     if (!this.isHeld()) return
@@ -182,7 +180,7 @@ class LeaseHolder {
     }
   }
 
-  /** Overwrites the lease, also after others changed it: we hold it until another process acquires it. */
+  /** Overwrites the lease even after others changed it: we hold it until another process acquires it. */
   async #write(spec: LeaseSpec, signal: AbortSignal): Promise<void> {
     const { client } = this.#options
     try {
@@ -218,7 +216,7 @@ class LeaseHolder {
 
 interface LeaseWrite {
   readonly spec: LeaseSpec
-  /** The lease that this write replaces. Undefined when there is none. */
+  /** The lease to replace. Undefined when there is none. */
   readonly current: KubeObject | undefined
 }
 

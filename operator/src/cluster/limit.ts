@@ -1,5 +1,3 @@
-/** The limits of requests to the API server, of watches and of the lease, each with its unit and the reason for its value. */
-
 const SECOND_MS = 1000
 
 /**

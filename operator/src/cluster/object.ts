@@ -3,7 +3,6 @@ export interface KubeObject {
   readonly apiVersion?: string
   readonly kind?: string
   readonly metadata: Metadata
-  /** The fields of its kind. */
   readonly [field: string]: unknown
 }
 
@@ -32,14 +31,13 @@ export interface OwnerReference {
 }
 
 /**
- * Returns the unique key of an object within its kind: `namespace/name`, or `name` for a cluster-scoped object. Joined, because maps keep
- * it: V8 makes one string of it then, and keeps the pieces of a template literal.
+ * Returns the unique key of an object within its kind: `namespace/name`, or `name` for a cluster-scoped object. Uses `join`, since maps
+ * keep the key: V8 then makes one string, while it keeps the pieces of a template literal.
  */
 export function keyOf({ namespace, name }: Pick<Metadata, 'name' | 'namespace'>): string {
   return namespace === undefined ? name : [namespace, name].join('/')
 }
 
-/** The inverse of `keyOf`. */
 export function parseKey(key: string): Pick<Metadata, 'name' | 'namespace'> {
   const slash = key.indexOf('/')
   return slash === -1 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }

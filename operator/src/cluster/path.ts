@@ -1,4 +1,3 @@
-/** Paths of objects in the API server. */
 export interface ObjectLocation {
   /** Empty for the core group. */
   readonly group: string
@@ -11,7 +10,6 @@ export interface ObjectLocation {
   readonly subresource?: string
 }
 
-/** Returns the path of one object or of a collection. */
 export function pathOf({ group, version, plural, namespace, name, subresource }: ObjectLocation): string {
   const root = group === '' ? ['api'] : ['apis', group]
   const home = namespace === undefined ? [] : ['namespaces', namespace]

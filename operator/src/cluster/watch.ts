@@ -13,7 +13,6 @@ const WATCH_OVERDUE_MS = 5 * SECOND_MS
 export interface WatchOptions {
   /** The watch reports what happened after this version. */
   readonly resourceVersion: string
-  /** When the API server ends the watch. */
   readonly timeoutSeconds: number
   readonly metadataOnly?: boolean
 }
@@ -30,7 +29,7 @@ interface WatchRequest extends WatchOptions {
 }
 
 /**
- * Yields the events until the watch ends. Throws `ClusterError`, also for an error that the API server reports within the watch, or the
+ * Yields the events until the watch ends. Throws `ClusterError`, even for an error that the API server reports within the watch, or the
  * signal's reason.
  */
 export async function* openWatch(
@@ -39,7 +38,6 @@ export async function* openWatch(
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent> {
   const label = `WATCH ${path.split('?', 1)[0]}`
-  // A watch that the API server should have ended has lost its connection.
   const overdue = clock.timeout(timeoutSeconds * 1000 + WATCH_OVERDUE_MS)
   using limited = firstAborted([signal, overdue])
   const begunAt = clock.monotonic()
@@ -93,12 +91,13 @@ export async function* openWatch(
   }
 }
 
-/** Asks for metadata alone, or for whole objects. */
 export function acceptOf(partial: string, metadataOnly: boolean): string {
   return metadataOnly ? `application/json;as=${partial};g=meta.k8s.io;v=v1` : 'application/json'
 }
 
-/** client-node's Watch takes no header and no signal, but asks its configuration for credentials, and connects by what it is given then. */
+/**
+ * client-node's Watch takes no header and no signal. But it asks its configuration for credentials, and connects with what it gets then.
+ */
 class WatchConfig extends KubeConfig implements Disposable {
   readonly #source: KubeConfig
   readonly #accept: string
@@ -116,13 +115,13 @@ class WatchConfig extends KubeConfig implements Disposable {
   }
 
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
-    // The authenticators of the source have the token of the last time.
+    // The authenticators of `source` have the token of the last time.
     await this.#source.applySecurityAuthentication(context)
     context.setHeaderParam('Accept', this.#accept)
     this.#context = context
   }
 
-  /** Ends the connection, also before it is answered. */
+  /** Ends the connection even before it is answered. */
   [Symbol.dispose](): void {
     void this.#context
       ?.getDispatcher()

@@ -1,7 +1,7 @@
 /**
  * Tells whether the account that a Tenant declares is free. The compilation gives an account to the oldest Tenant, but knows neither
- * Tenants that are being deleted nor the erasures they ordered. A Tenant that took their account at once would be shown what is being
- * erased, and its own renders would be erased with it.
+ * Tenants that are being deleted nor the erasures they ordered. A Tenant that took their account at once would see what is being erased,
+ * and its own renders would be erased with it.
  */
 
 import type { TenantResource, Uid } from '@platen/contract/domain/resource.ts'
@@ -15,12 +15,12 @@ import type { ResourceView } from '../reconcile/resource-view.ts'
 
 const SECOND_MS = 1000
 
-/** How often a Tenant looks whether the account that it declares is free by now. */
+/** How often a Tenant checks whether the account that it declares is free. */
 export const ACCOUNT_RETRY_MS = 10 * SECOND_MS
 
 interface AccountCheckOptions {
   readonly ports: ErasureOrderStore
-  /** All resources, including those that are being deleted. */
+  /** Includes resources that are being deleted. */
   readonly views: () => readonly ResourceView[]
   readonly inForce: (uid: Uid) => Tenant | undefined
   /** Read by the compilation. */
@@ -41,7 +41,7 @@ export class AccountCheck {
     refusals.set(metadata.uid, NOT_CHECKED)
   }
 
-  /** Checks the account. Returns when to check again, if it is not free. Throws `Unavailable`. */
+  /** Returns when to check again if the account is not free. Throws `Unavailable`. */
   async run(resource: TenantResource, signal: AbortSignal): Promise<Instant | undefined> {
     const { ports, refusals } = this.#options
     const { uid, account } = resource.metadata

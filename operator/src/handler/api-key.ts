@@ -1,4 +1,4 @@
-/** Prepares an ApiKey for compiling: finds its key, in the Secret `secretName` or in its spec. */
+/** Prepares an ApiKey for compiling: finds its key in the Secret `secretName` or in its spec. */
 import { keyIdOf, parseKeyHash } from '@platen/contract/domain/api-key.ts'
 import type { ApiKeyResource, Uid } from '@platen/contract/domain/resource.ts'
 import type { ApiKeyStatus } from '@platen/contract/domain/resource-spec.ts'

@@ -11,7 +11,6 @@ import type { ObservedSecret, ReconciledSecret } from '../secret/update-secret.t
 
 interface SecretTrackerOptions {
   readonly log: Log
-  /** Called after a Secret that somebody had changed was repaired. */
   readonly onRepair: () => void
 }
 
@@ -54,7 +53,7 @@ export class SecretTracker {
   }
 }
 
-/** Tells whether the status covers the current spec and rotation, and nothing is left to do. */
+/** True if the status covers the current spec and rotation, and nothing is left to do. */
 export function isUpToDate({ resource, rotation, finalizers }: ResourceView, status: Status): boolean {
   const isReady = isConditionTrue(status, 'Ready', resource.metadata.generation)
   return isReady && rotation === status.rotation && finalizers.includes(FINALIZER)

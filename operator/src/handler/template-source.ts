@@ -1,7 +1,7 @@
 /**
- * Prepares a template for compiling: reads its ConfigMaps, runs the publish check, and puts its sources and assets into the artifact
- * store. So nothing is published that a renderer cannot read. A template that no tenant accepts is not prepared. A running check blocks
- * no worker: workers reconcile other resources meanwhile.
+ * Prepares a template for compiling: reads its ConfigMaps, runs the publish check, and puts its sources and assets into the artifact store.
+ * So nothing is published that a renderer cannot read. A template that no tenant accepts is not prepared. A running check blocks no worker:
+ * workers reconcile other resources meanwhile.
  */
 
 import type { TemplateResource, Uid } from '@platen/contract/domain/resource.ts'
@@ -24,10 +24,10 @@ import { CHECK_AGAIN_MS } from './limit.ts'
 
 interface TemplateSourceOptions {
   readonly client: Pick<ClusterClient, 'readConfigMap'>
-  /** The current resource version of a ConfigMap, by `namespace/name`. Undefined when there is none. */
+  /** By `namespace/name`. Undefined when there is no such ConfigMap. */
   readonly versionOf: (configMap: string) => string | undefined
   readonly checker: TemplateChecker
-  /** Tells whether the tenant that the template names accepts it. Only then is it checked and stored. */
+  /** Does the named tenant accept the template? Only then is it checked and stored. */
   readonly isAccepted: (resource: TemplateResource) => boolean
   /** Called when a check has a result. The template must then be prepared again. */
   readonly onCheckDone: (resource: TemplateResource) => void
@@ -47,7 +47,7 @@ export class TemplateSources implements Disposable {
   /** Inconclusive checks, and when to repeat them. */
   readonly #inconclusive = new Map<string, Instant>()
   /**
-   * Running checks, one per template. A check stays here with its result until the sources are stored, because a compiled template is
+   * Running checks, one per template. A check stays here with its result until the sources are stored, since a compiled template is
    * published at once.
    */
   readonly #running = new Map<Uid, RunningCheck>()
@@ -74,14 +74,14 @@ export class TemplateSources implements Disposable {
       if (digestOf(source) === status.digest) this.#storeFaults(resource.metadata.uid, key, [])
   }
 
-  /** Tells whether a template was skipped because no tenant accepted it, and one accepts it now. */
+  /** True if the template was skipped because no tenant accepted it, and one accepts it now. */
   needsPreparing(resource: TemplateResource): boolean {
     return this.#unaccepted.has(resource.metadata.uid) && this.#options.isAccepted(resource)
   }
 
   /**
-   * Prepares a template. Starts its check, but does not wait for it: the template is pending until then. Throws `ClusterError` or
-   * `Unavailable`, or the signal's reason.
+   * Starts the check of a template, but does not wait for it: the template is pending until then. Throws `ClusterError` or `Unavailable`,
+   * or the signal's reason.
    */
   async prepare(resource: TemplateResource, status: TemplateStatus, signal: AbortSignal): Promise<Prepared> {
     const { uid } = resource.metadata
@@ -116,7 +116,7 @@ export class TemplateSources implements Disposable {
     return retryAt === undefined || isRestored ? {} : { retryAt }
   }
 
-  /** The answer of the last time, if neither the template nor a ConfigMap has changed since, and no check is running or due. */
+  /** The last answer, if neither the template nor a ConfigMap has changed since, and no check is running or due. */
   #unchanged(resource: TemplateResource): Prepared | undefined {
     const { uid, generation } = resource.metadata
     const before = this.prepared.get(uid)
@@ -138,7 +138,7 @@ export class TemplateSources implements Disposable {
     this.#running.set(uid, running)
     this.#runCheck(resource, running, running.canceled.signal).catch(() => {
       if (running.canceled.signal.aborted) return
-      // Its sources were away or have changed, so they are read again.
+      // The sources were away or have changed, so they are read again.
       this.#running.delete(uid)
       this.#options.onCheckDone(resource)
     })
@@ -146,7 +146,7 @@ export class TemplateSources implements Disposable {
 
   async #runCheck(resource: TemplateResource, running: RunningCheck, signal: AbortSignal): Promise<void> {
     const { checker, clock, onCheckDone } = this.#options
-    // Read when its turn has come: thousands of templates may wait for theirs.
+    // Read when the check begins: thousands of templates may wait for their check.
     const readRequest = async () => {
       const { digested, request } = await this.#read(resource, signal)
       if (request === undefined || !('checkKey' in digested) || digested.checkKey !== running.key)
@@ -169,12 +169,10 @@ export class TemplateSources implements Disposable {
     this.#running.delete(uid)
   }
 
-  /** Cancels all running checks. */
   [Symbol.dispose](): void {
     for (const uid of this.#running.keys()) this.#cancelCheck(uid)
   }
 
-  /** Drops everything about a template that is gone. */
   forget(resource: TemplateResource): void {
     const { uid } = resource.metadata
     this.#cancelCheck(uid)
@@ -189,7 +187,7 @@ export class TemplateSources implements Disposable {
     this.#checkUsers.set(uid, [key])
   }
 
-  /** Reads the sources of a template. The caller keeps them no longer than it needs them. */
+  /** The caller keeps the sources no longer than it needs them. */
   async #read(resource: TemplateResource, signal: AbortSignal) {
     const configMaps = new Map<string, ConfigMapContent>()
     const versions: (string | undefined)[] = []
@@ -207,7 +205,7 @@ export class TemplateSources implements Disposable {
 
 const NO_CONFIG_MAPS: ConfigMaps = new Map()
 
-/** The named texts. The API server accepts only strings in them. */
+/** The API server accepts only strings in these fields. */
 function textsOf(values: unknown, keys: ReadonlySet<string>): Readonly<Record<string, string>> {
   const texts = isRecord(values) ? (values as Readonly<Record<string, string>>) : {}
   return Object.fromEntries(Object.entries(texts).filter(([key]) => keys.has(key)))
@@ -231,7 +229,7 @@ interface UsageIndex<User> {
   readonly of: (name: string) => ReadonlySet<User>
 }
 
-/** Opens an empty index. Calls `onUnused` when the last user of a name stops using it. */
+/** Calls `onUnused` when the last user of a name stops using it. */
 function openUsageIndex<User extends string>(onUnused: (name: string) => void): UsageIndex<User> {
   const users = openMultimap<string, User>()
   const used = new Map<User, readonly string[]>()
@@ -250,7 +248,7 @@ function openUsageIndex<User extends string>(onUnused: (name: string) => void): 
   }
 }
 
-/** Tells whether this generation was found sound. The digest of the status says with which sources. */
+/** Was this generation found sound? The digest of the status says with which sources. */
 function isSound({ metadata }: TemplateResource, status: TemplateStatus): boolean {
   return isConditionTrue(status, 'Compiled', metadata.generation)
 }

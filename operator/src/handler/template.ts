@@ -1,4 +1,3 @@
-/** Prepares a Template for compiling; see `template-source.ts`. */
 import type { TemplateResource } from '@platen/contract/domain/resource.ts'
 import type { KindHandler } from '../reconcile/kind-handler.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'

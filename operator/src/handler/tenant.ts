@@ -50,7 +50,7 @@ export function tenantHandler({
     },
     async beforeRemoval(resource, signal) {
       if (resource.kind !== 'Tenant' || resource.spec.deletionPolicy !== 'Delete') return
-      // The renders are those of the other Tenant.
+      // The renders belong to the other Tenant.
       if (accounts.olderOwner(resource) !== undefined) return
       const { name, account } = resource.metadata
       const storage = storageOf(resource, ports.serviceBucket)
@@ -64,13 +64,12 @@ export function tenantHandler({
   }
 }
 
-/** The earlier of two times to prepare a Tenant again, if there is any. */
 function earliest(...times: readonly (Instant | undefined)[]): { readonly retryAt?: Instant } {
   const known = times.flatMap((time) => time ?? [])
   return known.length === 0 ? {} : { retryAt: Math.min(...known) }
 }
 
-/** Says about a missing secret whether the published ones still sign. */
+/** Says of a missing secret whether the published ones still sign. */
 function withReadability(
   found: FoundSecret,
   tenant: Tenant | undefined,

@@ -52,7 +52,6 @@ export const RECONCILE_DRAIN_MS = 20 * SECOND_MS
 /** Concurrent reconciles of one kind. When one kind is slow, the other kinds still have workers. */
 const RECONCILE_WORKERS_OF_ONE_KIND = (RECONCILE_WORKERS * 3) / 4
 
-/** The publisher, which holds the epoch of the lease. */
 export type Publisher = PublicationOptions['publisher'] & {
   /** Returns what Redis held when the publisher was opened. Calls `onDamage` for each entry that cannot be read. */
   readonly published: (onDamage: (kind: string, name: string) => void) => DirectorySnapshot
@@ -76,27 +75,25 @@ export interface LeaderPorts {
 }
 
 export interface LeaderSettings {
-  /** The namespace of the operator. The generated webhook secrets are in it. */
+  /** The namespace of the operator, which contains the generated webhook secrets. */
   readonly namespace: string
   /** Starts the prefix of generated keys and secrets. */
   readonly brand: string
-  /** The name of this process. */
   readonly instance: string
-  /** The present keys. The first seals every webhook secret before it leaves the operator. */
+  /** The first key seals every webhook secret before it leaves the operator. */
   readonly sealKeys: () => SealKeys
-  /** The bucket for template sources, and for the PDFs of tenants that name no bucket. */
+  /** For template sources, and for the PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
-  /** The topics of Kafka that keep something of erased renders. */
+  /** The topics of Kafka that keep parts of erased renders. */
   readonly requestsKept: readonly KeptTopic[]
 }
 
-/** Receives the changes of the resource cache. */
 export type Subscriber = Pick<Reconciler, 'onChange'> & { readonly onConfigMapChange: (name: string) => void }
 
 interface LeaderOptions extends LeaderSettings {
   readonly ports: LeaderPorts
   readonly resources: ResourceCache
-  /** Sets the subscriber, which then receives every change. */
+  /** The subscriber then receives every change. */
   readonly subscribe: (subscriber: Subscriber) => void
 }
 
@@ -112,7 +109,7 @@ export async function runLeader(
   const { publisher, clock, log } = ports
   const failed = new AbortController()
   const running = AbortSignal.any([lost, failed.signal])
-  // Before the first compile: no change after it is missed, and statuses say the same as before.
+  // Before the first compile, so that no change after it is missed, and statuses say the same as before.
   const seal = openSealKeyWatch({ ...options, ...ports, readReports: ports.readSealKeyReports })
   await seal.check(AbortSignal.any([stop, running]))
   const work = buildLeader(options, seal)
@@ -152,7 +149,7 @@ const NO_OP_HANDLER: KindHandler = {
   forget: () => undefined,
 }
 
-/** What was found of Secrets and accounts: handlers write it, and the compilation reads it. */
+/** Handlers write what they found of Secrets and accounts; the compilation reads it. */
 interface Findings {
   readonly foundKeys: Map<Uid, FoundKey>
   readonly webhookSecrets: Map<Uid, FoundSecret>
@@ -163,7 +160,6 @@ function emptyFindings(): Findings {
   return { foundKeys: new Map(), webhookSecrets: new Map(), accountRefusals: new Map() }
 }
 
-/** The handlers of the kinds that look for Secrets and accounts. */
 function findingHandlers(
   options: LeaderOptions,
   { foundKeys, webhookSecrets, accountRefusals: refusals }: Findings,
@@ -177,7 +173,6 @@ function findingHandlers(
   }
 }
 
-/** Builds all parts and connects them. */
 function buildLeader(options: LeaderOptions, seal: SealKeyWatch) {
   const { ports, resources, serviceBucket, sealKeys } = options
   const { client, publisher, clock, ids, log, meter } = ports
@@ -250,7 +245,6 @@ function secretAuditOptions(
   }
 }
 
-/** Opens a queue, and the metrics of the queue and its workers. */
 function openMeteredQueue({ ports: { clock, ids, meter } }: LeaderOptions) {
   const workers = RECONCILE_WORKERS
   const controller = meter.controller('platen', { workers, readState: () => queue.state() })
@@ -302,13 +296,12 @@ async function repairAndAudit(
   }
 }
 
-/** Queues every tenant, to be sealed with the present key, and to say whether the events processes open that. */
+/** Queues every tenant: its secret must be sealed with the present key, and its status says whether the events processes can open that. */
 function prepareTenants(resources: ResourceCache, reconciler: Reconciler): void {
   for (const { resource } of resources.all())
     if (resource.kind === 'Tenant') reconciler.markDirty(keyOfResource(resource))
 }
 
-/** Resolves when the signal aborts. */
 async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await once(signal, 'abort')

@@ -20,14 +20,14 @@ import { isConditionTrue, type Status } from '../reconcile/status.ts'
 
 interface RecoveryInput {
   readonly views: readonly ResourceView[]
-  /** The content of Redis. Empty if Redis lost it. */
+  /** Empty if Redis lost its content. */
   readonly published: DirectorySnapshot
   readonly serviceBucket: string
 }
 
 /**
- * Returns the previous settings of tenants and templates. Leaves out keys: their hashes are in statuses and Secrets. Leaves out plans:
- * the settings of the tenants contain their limits.
+ * Returns the previous settings of tenants and templates. Leaves out keys: their hashes are in statuses and Secrets. Leaves out plans: the
+ * settings of the tenants contain their limits.
  */
 export function previousSettings({ views, published, serviceBucket }: RecoveryInput): CompilationOptions['previous'] {
   const tenants = new Map<Uid, { readonly settings: Tenant }>()
@@ -52,7 +52,6 @@ export function previousSettings({ views, published, serviceBucket }: RecoveryIn
   return { plans: new Map(), tenants, templates, apiKeys: new Map() }
 }
 
-/** The name of a Tenant, and the account that it declares or has by its uid. */
 function accountEntries(resource: Resource): readonly (readonly [string, string])[] {
   return resource.kind === 'Tenant' ? [[resource.metadata.name, resource.metadata.account]] : []
 }
@@ -63,7 +62,7 @@ function publishedTenant({ metadata }: TenantResource, { tenants }: DirectorySna
 }
 
 /**
- * Rebuilds a tenant from its status, which keeps the limits also when the plan or Redis is gone. Its PDFs go to the storage that its spec
+ * Rebuilds a tenant from its status, which keeps the limits even when the plan or Redis is gone. Its PDFs go to the storage that its spec
  * names, if that was accepted. Otherwise returns undefined: nobody knows the former storage, and no service is better than a PDF in the
  * folder of another tenant.
  */
@@ -84,8 +83,8 @@ function tenantFromStatus(resource: TenantResource, status: Status, serviceBucke
 }
 
 /**
- * Finds the published template by digest, under any code: the spec may now ask for another code, which was refused. The digest covers the
- * code, too.
+ * Finds the published template by digest, under any code: the spec may now ask for another code, which was refused. The digest also covers
+ * the code.
  */
 function publishedTemplate(
   { spec }: TemplateResource,
@@ -108,14 +107,14 @@ function templateFromStatus(resource: TemplateResource, status: Status): Templat
 interface BeforeLoss {
   readonly status: Status
   readonly published: DirectorySnapshot
-  /** The accounts of the declared Tenants, by name. */
+  /** By name of the declared Tenant. */
   readonly declared: ReadonlyMap<string, string>
 }
 
 /**
  * Finds what is published under the code of a template that no operator has judged yet. Resources that are applied again after a loss of
- * etcd have no status, and renders go on until they are checked. Only for the account that it was published for: another customer may
- * have the name of the Tenant by now.
+ * etcd have no status, and renders go on until they are checked. Requires the account that it was published for: another customer may have
+ * the name of the Tenant by now.
  */
 function templateBeforeLoss(
   resource: TemplateResource,

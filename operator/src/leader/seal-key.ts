@@ -1,6 +1,6 @@
 /**
- * Follows the seal keys: those of the operator, which seals webhook secrets with the first of them, and those that the events processes
- * report, which open the secrets. If they do not have a key in common, webhooks wait, and every tenant says so.
+ * Follows the seal keys of the operator, which seals webhook secrets with the first of them, and those that the events processes report,
+ * which open the secrets. Without a common key, webhooks wait, and every tenant says so.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '@platen/lib/clock.ts'
@@ -10,7 +10,6 @@ import { Unavailable } from '@platen/lib/unavailable.ts'
 import { SEAL_KEYS_CHECK_MS } from './limit.ts'
 
 interface SealKeyWatchOptions {
-  /** The present keys of the operator. */
   readonly sealKeys: () => SealKeys
   /** Reads the reports of all events processes. Throws `Unavailable`. */
   readonly readReports: (signal: AbortSignal) => Promise<readonly SealKeyReport[]>
@@ -19,11 +18,11 @@ interface SealKeyWatchOptions {
 }
 
 export interface SealKeyWatch {
-  /** False if an events process has no key for what the operator seals, according to the last check. */
+  /** False if, according to the last check, an events process has no key for what the operator seals. */
   readonly isReadable: () => boolean
   /** Returns whether the keys of the operator, or the answer of `isReadable`, changed since the last check. */
   readonly check: (signal: AbortSignal) => Promise<boolean>
-  /** Checks again and again until the signal aborts, and calls `onChange` after a change. */
+  /** Checks repeatedly until the signal aborts, and calls `onChange` after a change. */
   readonly run: (onChange: () => void, signal: AbortSignal) => Promise<void>
 }
 
@@ -32,11 +31,11 @@ export function openSealKeyWatch({ sealKeys, readReports, clock, log }: SealKeyW
   let keys = sealKeys()
   let keysSince = Number.NEGATIVE_INFINITY
   let isReadable = true
-  /** Whether the secrets are readable, by the reports. Undefined if that is not known now. */
+  /** Undefined if the reports do not tell. */
   const readableByReports = async (signal: AbortSignal): Promise<boolean | undefined> => {
     const askedAt = clock.monotonic()
     const reports = await readReports(signal)
-    // An older report may be of a process that has read the new key meanwhile, as each step of a rotation waits for it.
+    // The process of an older report may have read the new key meanwhile, since each step of a rotation waits for it.
     const current = reports.filter(({ ageMs }) => askedAt - ageMs >= keysSince)
     if (current.some((report) => !report.sealKeys.includes(sealKeyId(keys[0])))) return false
     return current.length === reports.length ? true : undefined
@@ -66,7 +65,7 @@ export function openSealKeyWatch({ sealKeys, readReports, clock, log }: SealKeyW
   }
 }
 
-/** The answer before stays while Redis is away, and when the operator stops. */
+/** The previous answer stays while Redis is away, and when the operator stops. */
 function keepAnswer(signal: AbortSignal): (error: unknown) => undefined {
   return (error) => {
     if (!signal.aborted && !(error instanceof Unavailable)) throw error

@@ -9,7 +9,7 @@ interface OperatorOptions {
   readonly settings: LeaderSettings
   /** Acquires the right to publish with an epoch. */
   readonly openPublisher: (epoch: number, signal: AbortSignal) => Promise<Publisher>
-  /** Returns the highest epoch that anything was published with. */
+  /** The highest epoch of anything published. */
   readonly readEpoch: (signal: AbortSignal) => Promise<number>
 }
 
@@ -21,7 +21,6 @@ interface Operator extends AsyncDisposable {
   readonly run: (stop: AbortSignal) => Promise<void>
 }
 
-/** The name of the lease. */
 export const LEASE = 'platen-operator'
 
 const IDENTITY_BYTES = 8
@@ -54,7 +53,7 @@ export function openOperator({ ports, settings, openPublisher, readEpoch }: Oper
       try {
         await raceAbort(resources.synced, stop)
         const epochMin = async (signal: AbortSignal) => (await readEpoch(signal)) + 1
-        // A restarted process has the same name as the one before, which may only be paused. So each process adds random bytes.
+        // A restarted process has the name of the one before, which may only be paused. So each process adds random bytes.
         const identity = `${settings.instance}_${Buffer.from(ports.ids.random(IDENTITY_BYTES)).toString('hex')}`
         const { namespace } = settings
         await using lease = await acquireLease({ ...ports, namespace, name: LEASE, identity, epochMin }, stop)

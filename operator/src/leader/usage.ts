@@ -1,7 +1,7 @@
 /**
- * What tenants have used of their quota, for their statuses. Reads a few tenants each second, round after round, so that neither Redis nor
- * the API server notices. It writes no status itself: the reconciler writes the figures with the rest of a status, so the two never
- * overwrite each other. The last figures are in the statuses, so a new leader continues with them.
+ * What tenants have used of their quota, for their statuses. Reads a few tenants each second, round after round, so that the load on Redis
+ * and the API server is small. It writes no status: the reconciler writes the figures with the rest of a status, so the two never overwrite
+ * each other. A new leader continues with the figures in the statuses.
  */
 
 import { monthOf } from '@platen/contract/domain/render.ts'
@@ -28,7 +28,6 @@ import {
 
 interface UsageOptions {
   readonly resources: Pick<ResourceCache, 'all'>
-  /** The settings of a tenant in force. */
   readonly inForce: (uid: Uid) => Tenant | undefined
   readonly limiter: Pick<Limiter, 'usage'>
   /** Called with the key of a tenant whose status must show other figures. */
@@ -38,14 +37,14 @@ interface UsageOptions {
 }
 
 interface UsageReader {
-  /** Returns the figures that the status of a tenant must show. Undefined if there are none. */
+  /** The figures that the status of a tenant must show. Undefined if there are none. */
   readonly usageOf: (uid: Uid) => TenantUsage | undefined
   /** Reads round after round. Rejects with the signal's reason when it aborts. */
   readonly run: (signal: AbortSignal) => Promise<never>
 }
 
 type TenantUsage = NonNullable<TenantStatus['usage']>
-/** The limit is not part of it: a status shows the one in force, not the one at the time of the read. */
+/** Without the limit: a status shows the one in force, not the one at the time of the read. */
 type Figures = Omit<TenantUsage, 'limit'>
 
 /** Begins with the figures that the statuses show. */
@@ -62,7 +61,7 @@ export function openUsageReader(options: UsageOptions): UsageReader {
         const tenants = tenantsIn(resources)
         const uids = new Set(tenants.map(({ metadata }) => metadata.uid))
         for (const uid of shown.keys()) if (!uids.has(uid)) shown.delete(uid)
-        // Waits also in an empty round, which would otherwise loop without a pause.
+        // Also waits in an empty round, which would otherwise loop without a pause.
         let next = 0
         do {
           await clock.sleep(USAGE_READ_EVERY_MS, signal)
@@ -107,8 +106,8 @@ interface Reading {
 }
 
 /**
- * Tells whether a reading is worth a write to the API server, given the figures that the status shows. Fewer units are no step up: the
- * charges of a month only become fewer when Redis lost them, and most of them are back before an hour is over.
+ * Is a reading worth a write to the API server? Fewer units are no reason: the charges of a month only decrease when Redis lost them, and
+ * most of them are back within an hour.
  */
 function isWorthShowing({ usage, month, now, limit }: Reading, shown: Figures | undefined): boolean {
   const { charged: used, reserved } = usage

@@ -1,7 +1,7 @@
 /**
- * The keys of objects that must be reconciled. A reconcile reads the whole state of an object, so the queue keeps only the key of a
- * change. Any number of changes before a reconcile cost one reconcile, and any number during it cost one more. Live changes come before
- * resyncs, but not without end.
+ * The keys of objects that must be reconciled. A reconcile reads the whole state of an object, so the queue keeps only its key. Any number
+ * of changes before a reconcile cost one reconcile, and any number during it cost one more. Live changes come before resyncs, but do not
+ * delay them for ever.
  *
  * No two workers have the same key at once, and no key is lost: after the last `add`, a full reconcile always starts later.
  */
@@ -19,7 +19,7 @@ const SECOND_MS = 1000
 export const RECONCILE_BACK_OFF: BackOff = { msMin: 50, msMax: 60 * SECOND_MS }
 
 export interface WorkQueueOptions {
-  /** Returns the group of a key. Without it, all keys are in one group. */
+  /** Without it, all keys are in one group. */
   readonly groupOf?: (key: string) => string
   /** Keys of one group that workers may have at once. Without it, there is no limit. */
   readonly perGroupMax?: number
@@ -29,21 +29,21 @@ export interface WorkQueueOptions {
   readonly meter: Pick<ControllerMeter, 'added' | 'deferred' | 'taken' | 'done'>
 }
 
-/** Live keys in a row, after which a resync has its turn. So it cannot wait for ever, however much changes. */
+/** Live keys in a row before a resync has its turn, so that it does not wait for ever. */
 const LIVE_IN_A_ROW_MAX = 8
 
 /** `add`, `addAfter` and `retry` never throw. After `close` they add nothing. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions
-  /** Each wakes a worker that waits for a key. In the order in which they came. */
+  /** Each wakes a worker that waits for a key; in order of arrival. */
   readonly #waiters = new Set<() => void>()
   readonly #groups = new Map<string, KeyGroup>()
   readonly #processing = new Map<string, { readonly priority: Priority; readonly since: number }>()
   /** Keys that were added while a worker has them. */
   readonly #addedMeanwhile = new Map<string, Priority>()
-  /** When each key that is put off is due, in whole milliseconds on the monotonic clock. */
+  /** When each deferred key is due, in whole milliseconds on the monotonic clock. */
   readonly #dueAt = new Map<string, number>()
-  /** The same keys by that time, with their priority. Those that are due in one millisecond share a timer. */
+  /** The deferred keys by due time, with their priority. Keys that are due in the same millisecond share a timer. */
   readonly #due = new Map<number, Map<string, Priority>>()
   readonly #closing = new AbortController()
   readonly #failures = new Map<string, number>()
@@ -84,7 +84,7 @@ export class WorkQueue {
     keys.set(key, this.#processing.get(key)?.priority ?? 'live')
   }
 
-  /** Makes the list of the keys that are due at a time. They are added then, unless the queue closes before. */
+  /** Makes the list of the keys due at a time. They are added then, unless the queue closes before. */
   #openDue(dueAt: number): Map<string, Priority> {
     const { clock } = this.#options
     const keys = new Map<string, Priority>()
@@ -100,7 +100,7 @@ export class WorkQueue {
     return keys
   }
 
-  /** Adds the key later, after a wait that grows with each retry until `forget`. Returns the wait in milliseconds. */
+  /** Adds the key after a wait that grows with each retry until `forget`. Returns the wait in milliseconds. */
   retry(key: string): number {
     const failures = (this.#failures.get(key) ?? 0) + 1
     this.#failures.set(key, failures)
@@ -109,7 +109,6 @@ export class WorkQueue {
     return waitMs
   }
 
-  /** Resets the retries of a key. */
   forget(key: string): void {
     this.#failures.delete(key)
   }
@@ -128,7 +127,7 @@ export class WorkQueue {
     return undefined
   }
 
-  /** Returns a key to the queue after success or failure. */
+  /** Must be called after success and failure. */
   done(key: string): void {
     const taken = this.#processing.get(key)
     assert(taken !== undefined, 'only what was taken is given back')
@@ -156,7 +155,6 @@ export class WorkQueue {
     await this.#drained.promise
   }
 
-  /** The state for a metrics scrape. */
   state(): WorkState {
     const now = this.#options.clock.monotonic()
     return {
@@ -223,7 +221,7 @@ export class WorkQueue {
       group[priority].delete(key)
       group.processing += 1
       this.#liveInARow = priority === 'live' ? this.#liveInARow + 1 : 0
-      // Moves the group to the end, so that the other groups come first.
+      // Moves the group to the end, so that other groups come first.
       this.#groups.delete(name)
       this.#groups.set(name, group)
       this.#processing.set(key, { priority, since: now })
@@ -238,8 +236,7 @@ export class WorkQueue {
   }
 }
 
-/** Keys that wait for a worker, and since when, in the order they are handed out. */
+/** Waiting keys, and since when they wait, in the order in which they are handed out. */
 interface KeyGroup extends Readonly<Record<Priority, Map<string, number>>> {
-  /** The number of keys that workers have. */
   processing: number
 }

@@ -1,5 +1,3 @@
-/** Workers that reconcile one key after the other and retry failures. */
-
 import type { ControllerMeter } from '@platen/contract/port/operator-meter.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Log } from '@platen/lib/log.ts'
@@ -9,13 +7,11 @@ import type { WorkQueue } from './work-queue.ts'
 
 export interface WorkerOptions {
   readonly queue: WorkQueue
-  /** The number of workers. */
   readonly workers: number
   /**
    * Brings the cluster and Redis in line with one object, from any state. Running it twice is safe. The signal aborts when it takes too
    * long or when the operator stops. No other worker has the key until it resolves or rejects. Returns after how many milliseconds to
-   * reconcile the object again, even without a change. Each error is retried: what is wrong with the object itself is a condition, not an
-   * error.
+   * reconcile the object again, even without a change. Each error is retried: a fault of the object itself is a condition, not an error.
    */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<number | undefined>
   readonly meter: Pick<ControllerMeter, 'busy' | 'reconciled'>
@@ -24,7 +20,7 @@ export interface WorkerOptions {
 }
 
 /**
- * Works until the queue is closed, and then finishes the running reconciles. Aborting the signal ends these too. Resolves in both cases.
+ * Works until the queue is closed, and then finishes the running reconciles. Aborting the signal also ends these. Resolves in both cases.
  */
 export async function runWorkers(options: WorkerOptions, signal: AbortSignal): Promise<void> {
   await Promise.all(Array.from({ length: options.workers }, () => runWorker(options, signal)))

@@ -1,6 +1,6 @@
 /**
- * Kubernetes events, for `kubectl describe`. Records one when a resource becomes ready, stops being ready, or has a new reason for not
- * being ready. Records one also for a request that has no effect.
+ * Kubernetes events, for `kubectl describe`. One is recorded when a resource becomes ready, stops being ready, or has a new reason for not
+ * being ready; and for a request that has no effect.
  */
 import type { CoreV1Event } from '@kubernetes/client-node'
 import type { Resource } from '@platen/contract/domain/resource.ts'
@@ -17,13 +17,11 @@ interface EventOptions {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
-  /** The name of this process. */
   readonly instance: string
 }
 
 /** An event that cannot be recorded is dropped: the status or the log says the same. */
 export interface Events {
-  /** Records the change between two statuses of a resource. */
   readonly transition: (
     resource: Resource,
     statuses: { readonly before: Status; readonly after: Status },
@@ -39,7 +37,7 @@ export interface Warning {
   readonly message: string
 }
 
-/** The namespace for events of cluster-scoped resources. */
+/** For events of cluster-scoped resources. */
 const CLUSTER_NAMESPACE = 'default'
 
 export function openEvents(options: EventOptions): Events {

@@ -6,13 +6,12 @@ import type { Status, StatusFields } from './status.ts'
 
 /** Prepares the resources of one kind before they are compiled. */
 export interface KindHandler {
-  /** Prepares a resource. Running it twice is safe. */
+  /** Running it twice is safe. */
   readonly prepare: (view: ResourceView, status: Status, signal: AbortSignal) => Promise<Prepared>
-  /** Tells whether the resource needs more preparing now than when it was last prepared. Does not wait. */
+  /** Does the resource need more preparing now than when it was last prepared? Does not wait. */
   readonly needsPreparing?: (view: ResourceView) => boolean
   /**
-   * Returns the status fields of an earlier preparation, from the status. Returns undefined if the resource must be prepared again. Does
-   * not wait.
+   * Returns the status fields of an earlier preparation, from the status; undefined if the resource must be prepared again. Does not wait.
    */
   readonly restore: (view: ResourceView, status: Status) => StatusFields | undefined
   /**
@@ -29,7 +28,6 @@ export type Prepared =
   | { readonly isPending: true }
   | {
       readonly statusFields?: StatusFields
-      /** When to prepare it again. */
       readonly retryAt?: Instant
       /** A part of the resource that has no effect although it should. */
       readonly warning?: Warning

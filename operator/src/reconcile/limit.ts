@@ -1,8 +1,6 @@
-/** The limits of publishing and statuses, each with its unit and the reason for its value. */
-
 const SECOND_MS = 1000
 
-/** Wait before settings that could not be published are tried again, if nothing else triggers a publish before. */
+/** Wait before unpublished settings are tried again, if nothing else triggers a publish before. */
 export const PUBLISH_RETRY_MS = SECOND_MS
 
 /** Longest wait of a removed resource for processes that still enforce it. A process that cannot be reached no longer counts by then. */

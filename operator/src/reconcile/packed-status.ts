@@ -1,5 +1,5 @@
 /**
- * The compact form in which statuses stay in memory, one for every resource. Most of a status is the same in all others, so each common
+ * The compact form in which the statuses of all resources stay in memory. Most of a status is the same in all others, so each common
  * fragment is stored as one character. Most of its conditions changed in the same second, so that time is stored once. Deflate would need
  * less memory in the end, but far more while it runs.
  */
@@ -44,7 +44,7 @@ const FRAGMENTS: readonly string[] = [
 const FIRST = 0x80
 const PACKED = '\u0001'
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/
-/** Stands for the time that a packed status begins with. */
+/** Stands for the time at the beginning of a packed status. */
 const SAME_TIME = String.fromCharCode(FIRST + FRAGMENTS.length)
 
 const FRAGMENT = new RegExp(FRAGMENTS.map((fragment) => RegExp.escape(fragment)).join('|'), 'g')
@@ -52,7 +52,7 @@ const CHARACTERS = new Map(FRAGMENTS.map((fragment, at) => [fragment, String.fro
 
 export function packStatus(status: object): PackedStatus {
   const text = JSON.stringify(status)
-  // A status that has such characters itself is stored unpacked.
+  // A status that contains such characters is stored unpacked.
   const isPlain = !/[\u0080-\uffff]/.test(text)
   if (!isPlain) return text as PackedStatus
   const short = text.replace(FRAGMENT, (found) => CHARACTERS.get(found) ?? found)
@@ -61,12 +61,12 @@ export function packStatus(status: object): PackedStatus {
 }
 
 export function unpackStatus(packed: PackedStatus): Status {
-  // JSON escapes this character, so no text has it.
+  // JSON escapes this character, so no text contains it.
   const [, time = '', short] = packed.split(PACKED)
   const text =
     short?.replace(/[\u0080-\uffff]/g, (mark) =>
       mark === SAME_TIME ? time : (FRAGMENTS[mark.charCodeAt(0) - FIRST] ?? mark),
     ) ?? packed
-  // We wrote it, or the API server has validated it against its schema.
+  // We wrote it, or the API server validated it.
   return JSON.parse(text) as Status
 }

@@ -5,9 +5,7 @@ import type { Log } from '@platen/lib/log.ts'
 import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
 
 const SECOND_MS = 1000
-/**
- * How often the operator reads which revision every process enforces, while a resource waits for one. The interval grows with the wait.
- */
+/** How often the operator reads enforced revisions while a resource waits for one. The interval grows with the wait. */
 const ENFORCED_POLL_MS = 25
 const ENFORCED_POLL_MS_MAX = SECOND_MS
 
@@ -16,15 +14,15 @@ export interface Enforcement {
   readonly all: number
   /** The number of processes that do not enforce the last revision. */
   readonly behind: number
-  /** The lowest revision that any process enforces. The last revision if there are no processes. */
+  /** The lowest revision that any process enforces; the last one if there are no processes. */
   readonly revision: number
-  /** Whether the revision of every process is known. */
+  /** Is the revision of every process known? */
   readonly isCertain: boolean
 }
 
 interface PropagationOptions {
   readonly readEnforced: (signal: AbortSignal) => Promise<Enforcement>
-  /** Called once for each key that waited, when every process enforces its revision. */
+  /** Called once for each waiting key, when every process enforces its revision. */
   readonly onEnforced: (key: string) => void
   readonly clock: Clock
   readonly log: Log
@@ -33,7 +31,6 @@ interface PropagationOptions {
 export class Propagation {
   readonly #options: PropagationOptions
   readonly #added: Notifier = openNotifier()
-  /** The revision that each key waits for. */
   readonly #waiting = new Map<string, number>()
   #last: Enforcement = { all: 0, behind: 0, revision: 0, isCertain: false }
 
@@ -41,12 +38,11 @@ export class Propagation {
     this.#options = options
   }
 
-  /** The result of the last read. */
   get last(): Enforcement {
     return this.#last
   }
 
-  /** Tells whether every process is known to enforce a revision. */
+  /** Is every process known to enforce this revision? */
   isEnforced(revision: number): boolean {
     return this.#last.isCertain && this.#last.revision >= revision
   }
@@ -72,12 +68,12 @@ export class Propagation {
         waitMs = hasNotified ? ENFORCED_POLL_MS : Math.min(waitMs * 1.1, ENFORCED_POLL_MS_MAX)
         await clock.sleep(waitMs, signal)
       } catch {
-        // The signal aborted. The loop condition ends the loop.
+        // The signal aborted, which ends the loop.
       }
     }
   }
 
-  /** Reads once, and notifies. Returns whether it notified anybody. Logs a failed read, and then keeps the result of the last one. */
+  /** Reads once, and notifies. Returns whether it notified anybody. Logs a failed read, and keeps the last result. */
   async read(signal: AbortSignal): Promise<boolean> {
     const { readEnforced, onEnforced, log } = this.#options
     try {

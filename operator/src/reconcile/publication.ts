@@ -1,6 +1,6 @@
 /**
- * The only path from resources to Redis. Changes that arrive while a revision is being published are compiled and published together as
- * the next revision. So a change waits for two calls at most, and ten thousand changes need few calls.
+ * The only path from resources to Redis. Changes that arrive while a revision is being published are compiled and published together as the
+ * next revision. So a change waits for at most two calls, and ten thousand changes need few calls.
  */
 
 import type { Uid } from '@platen/contract/domain/resource.ts'
@@ -28,7 +28,6 @@ export interface PublicationOptions {
   readonly clock: Clock
 }
 
-/** When the settings of a resource came into force. */
 export interface InForceSince {
   readonly revision: number
   readonly at: Instant
@@ -48,7 +47,7 @@ export class Publication {
   #hasEnded = false
   /** Resources whose settings are compiled but not published. */
   readonly #unpublished = new Set<Uid>()
-  /** Of the resources that are declared. */
+  /** Of declared resources. */
   readonly #inForceSince = new Map<Uid, InForceSince>()
   /** For the settings in force at the start, and for those published last. */
   #atStart: InForceSince = { revision: 0, at: 0 }
@@ -58,14 +57,14 @@ export class Publication {
     this.#options = options
   }
 
-  /** Tells whether nothing is published, or nothing is left of it. */
+  /** Is nothing published, or nothing left of it? */
   isEmpty(): boolean {
     return this.#options.publisher.revision() === 0
   }
 
   /**
-   * Compiles all resources at the start, and publishes them if Redis has something else. Throws `Unavailable`; the caller may then call
-   * it again.
+   * Compiles all resources at the start, and publishes them if Redis has something else. Throws `Unavailable`; the caller may then call it
+   * again.
    */
   async start(changes: readonly ResourceChange[], signal: AbortSignal): Promise<void> {
     const { compilation, publisher, meter, clock } = this.#options
@@ -92,14 +91,13 @@ export class Publication {
     return await submission.published.promise
   }
 
-  /** Returns since when the settings of a resource are in force. */
   inForceSince(uid: Uid): InForceSince {
     return this.#inForceSince.get(uid) ?? this.#atStart
   }
 
   /**
-   * Publishes what is submitted and what is due, until the signal aborts. Throws every error but `Unavailable`. Rejects all waiting
-   * submissions at the end, and later ones too: a reconcile that waited for ever would keep the process from its exit.
+   * Publishes what is submitted and what is due, until the signal aborts. Throws every error but `Unavailable`. At the end rejects all
+   * waiting submissions, and later ones: a reconcile that waits for ever would keep the process from its exit.
    */
   async run(signal: AbortSignal): Promise<void> {
     try {

@@ -1,8 +1,8 @@
 /**
  * Reconciles one resource from any state: adds its finalizer, prepares it, publishes its settings, and writes its status.
  *
- * Reconciles wait for the API server and for each other, publishing does not. So two changes are published before the reconcile: a new
- * spec of a tenant or key in force, and the removal of any resource. A key is revoked equally fast under any load.
+ * Reconciles wait for the API server and for each other, publishing does not. So two changes are published before the reconcile: a new spec
+ * of a tenant or key in force, and the removal of any resource. A key is revoked equally fast under any load.
  */
 
 import type { Resource, Uid } from '@platen/contract/domain/resource.ts'
@@ -64,7 +64,6 @@ interface ReconcilerOptions {
   readonly compilation: Pick<Compilation, 'resultOf' | 'tenantsOf' | 'dependentsOf'>
   readonly publication: Pick<Publication, 'start' | 'isEmpty' | 'submit' | 'inForceSince'>
   readonly propagation: Pick<Propagation, 'last' | 'isEnforced' | 'whenEnforced'>
-  /** Returns what the status of a tenant must show of its usage. */
   readonly usageOf: (uid: Uid) => TenantStatus['usage']
   readonly handlers: Readonly<Record<Kind, KindHandler>>
   readonly queue: Pick<WorkQueue, 'add' | 'addAfter'>
@@ -73,7 +72,7 @@ interface ReconcilerOptions {
   readonly clock: Clock
 }
 
-/** The field manager of our finalizers. */
+/** For our finalizers. */
 const FIELD_MANAGER = 'platen-operator'
 
 export class Reconciler {
@@ -127,7 +126,6 @@ export class Reconciler {
     signal.throwIfAborted()
   }
 
-  /** Receives the changes of the resource cache. */
   onChange({ key, priority, isSpecChange }: ViewChange): void {
     const { resources, queue } = this.#options
     const state = this.#stateOf(key)
@@ -187,7 +185,7 @@ export class Reconciler {
       if (prepared === undefined) return false
       reason = 'RedisUnavailable'
       await this.#publish(key, prepared)
-      // What it waited for may have come while it was prepared.
+      // The event it waited for may have occurred during the preparation.
       if (this.#needsPreparing(view)) this.#options.queue.add(key)
       return true
     } catch (error) {
@@ -241,7 +239,7 @@ export class Reconciler {
     try {
       return await publication.submit({ uid, ...(resource && { resource }) })
     } finally {
-      // A change that could not be published is compiled all the same, and so are the counts.
+      // A change that could not be published is compiled nevertheless, and so are the counts.
       this.#requeueCounters(before?.resource, resource)
     }
   }
@@ -273,8 +271,8 @@ export class Reconciler {
   }
 
   /**
-   * Writes the progress to the status if it is new. Returns how soon to reconcile again. While a resource waits to be enforced, the
-   * worker does other work, so that one write reports both.
+   * Writes the progress to the status if it is new. Returns how soon to reconcile again. While a resource waits to be enforced, the worker
+   * does other work, so that one write reports both.
    */
   async #writeStatus(view: ResourceView, stage: Submitted, signal: AbortSignal): Promise<number> {
     const { publication, propagation } = this.#options
@@ -292,7 +290,6 @@ export class Reconciler {
     return Number.POSITIVE_INFINITY
   }
 
-  /** Returns how much longer the status write waits for a revision to be enforced. */
   #statusDelayMs(report: Report, revision: number): number {
     const now = this.#options.clock.monotonic()
     const known = report.awaited
@@ -373,8 +370,8 @@ export class Reconciler {
 }
 
 /**
- * Tells whether a change is published before its reconcile: a new spec or the removal of a resource in force. Not a new plan: compiling
- * all tenants of a plan twice would take longer than its reconcile.
+ * True if a change is published before its reconcile: a new spec or the removal of a resource in force. Not for a new plan: compiling all
+ * tenants of a plan twice would take longer than its reconcile.
  */
 function isUrgent(submitted: Resource, now: ResourceView | undefined): boolean {
   const resource = latestOf(submitted, now)
@@ -384,7 +381,7 @@ function isUrgent(submitted: Resource, now: ResourceView | undefined): boolean {
 
 /**
  * Returns the version of a prepared resource to publish. Usually the current one: it may already be in force and must not be taken back.
- * For a template the prepared one: renderers need its sources. Undefined when it is gone.
+ * For a template the prepared one: renderers need its sources. Undefined when the resource is gone.
  */
 function latestOf(prepared: Resource, now: ResourceView | undefined): Resource | undefined {
   if (now === undefined || now.isDeleting || now.resource.metadata.uid !== prepared.metadata.uid) return undefined

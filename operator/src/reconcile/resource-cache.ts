@@ -21,7 +21,7 @@ import {
 interface ResourceCacheOptions {
   readonly client: Pick<ClusterClient, 'list' | 'watch'>
   readonly onChange: (change: ViewChange) => void
-  /** Called when a ConfigMap appears, changes or disappears, with its `namespace/name`. */
+  /** Called with `namespace/name` when a ConfigMap appears, changes or disappears. */
   readonly onConfigMap: (name: string) => void
   readonly clock: Clock
   readonly ids: Ids
@@ -29,7 +29,7 @@ interface ResourceCacheOptions {
   readonly meter: Pick<OperatorMeter, 'relisted' | 'watched' | 'unread'>
 }
 
-/** Says that a resource changed, appeared or disappeared. The resource cache already has its new state. */
+/** A resource changed, appeared or disappeared. The resource cache already has its new state. */
 export interface ViewChange {
   readonly key: string
   readonly priority: Priority
@@ -38,15 +38,14 @@ export interface ViewChange {
 }
 
 export interface ResourceCache extends AsyncDisposable {
-  /** Resolves when all resources have been read. */
   readonly synced: Promise<void>
-  /** Takes the key of a resource: `Template team-acme/invoice`. */
+  /** By the key of a resource, such as `Template team-acme/invoice`. */
   readonly get: (key: string) => ResourceView | undefined
   readonly all: () => readonly ResourceView[]
-  /** The expiry of every ApiKey that has one. The same list until a key changes: each scrape of the metrics asks for it. */
+  /** The expiry of every ApiKey that has one. The same list until a key changes: each scrape of the metrics reads it. */
   readonly keyExpiries: () => readonly Instant[]
   readonly versionOf: (configMap: string) => string | undefined
-  /** Tells whether the API server has answered for every kind. */
+  /** Has the API server answered for every kind? */
   readonly isAnswered: () => boolean
 }
 

@@ -9,14 +9,13 @@ import type { ResourceView } from './resource-view.ts'
 import type { Status, StatusFields } from './status.ts'
 
 export interface ResourceState {
-  /** Whether the resource or its surroundings changed since it was last prepared. */
+  /** Did the resource or its surroundings change since it was last prepared? */
   isDirty: boolean
-  /** How far the resource has come. Another resource of the same name starts again. */
+  /** Another resource of the same name starts again. */
   stage: Stage
 }
 
 export type Stage =
-  /** Nothing was done for it. */
   | { readonly step: 'new' }
   | Preparing
   | Submitted
@@ -50,7 +49,7 @@ export function unprepared(resource: Resource): PreparedResource {
   return { resource, statusFields: NO_STATUS_FIELDS, retryAt: Number.POSITIVE_INFINITY }
 }
 
-/** Whether the kind handler knows the resource, and must forget it when it is gone. */
+/** True if the kind handler knows the resource, and must forget it when it is gone. */
 export function isWithHandler(stage: Stage): stage is Preparing | Submitted {
   return stage.step === 'preparing' || stage.step === 'submitted'
 }
@@ -69,13 +68,13 @@ export interface WrittenStatus {
   resourceVersion?: string
 }
 
-/** Returns the last status written. The resource cache may not have it yet. */
+/** The last status written; the resource cache may not have it yet. */
 export function lastStatusOf(stage: Stage, { status }: ResourceView): Status {
   const written = stage.step === 'submitted' ? stage.report.written : undefined
   return written?.status ?? unpackStatus(status)
 }
 
-/** Forgets the status that was written once a view shows it or a later one. Returns whether this view shows exactly that status. */
+/** Forgets the written status once a view shows it or a later one. Returns whether this view shows exactly that status. */
 export function readBack(stage: Stage, { status, resourceVersion }: ResourceView): boolean {
   if (stage.step !== 'submitted') return false
   const { report } = stage

@@ -33,16 +33,15 @@ export interface ResourceView {
   /** The value of the rotation annotation, not validated. */
   readonly rotation?: string
   readonly isDeleting: boolean
-  /** All finalizers, including those of others. */
+  /** Includes those of others. */
   readonly finalizers: readonly string[]
   readonly status: PackedStatus
-  /** The resource version that was read. */
   readonly resourceVersion: string
 }
 
 /**
- * Reads one object of a kind. Its spec matches the schema: the API server accepts nothing else. The view has the resource of `before`, the
- * last view of the object, if the generation is the same: the reconciler keeps that one, and it is then in memory once.
+ * The spec matches the schema: the API server accepts nothing else. `before` is the last view of the object. If the generation is the same,
+ * the new view uses its resource, which the reconciler keeps, so that it is in memory once.
  */
 export function readResourceView(kind: Kind, object: KubeObject, before?: ResourceView): ResourceView {
   const { metadata, spec, status } = object
@@ -79,7 +78,7 @@ function resourceOf(kind: Kind, metadata: KubeObject['metadata'], spec: unknown)
       return { kind, metadata: clusterWide, spec: spec as PlanSpec }
     case 'Tenant': {
       const declared = spec as TenantSpec
-      // The API server lets nobody change it.
+      // The API server lets nobody change the account.
       return { kind, metadata: { ...clusterWide, account: declared.accountId ?? uid }, spec: declared }
     }
     case 'Template':
@@ -90,8 +89,8 @@ function resourceOf(kind: Kind, metadata: KubeObject['metadata'], spec: unknown)
 }
 
 /**
- * Tells whether the declaration is the same, whoever else has written to the object meanwhile. A removal of our finalizer is a change. Its
- * addition is none: we add it while a resource is prepared, and reading that back is no reason to prepare it again.
+ * Is the declaration the same, whoever else has written to the object meanwhile? A removal of our finalizer is a change. Its addition is
+ * none: we add it while a resource is prepared, and reading that back is no reason to prepare it again.
  */
 export function hasSameSpec(before: ResourceView, after: ResourceView): boolean {
   const [{ metadata }, { metadata: otherMetadata }] = [before.resource, after.resource]
@@ -104,26 +103,25 @@ export function hasSameSpec(before: ResourceView, after: ResourceView): boolean 
   )
 }
 
-/** Locates a kind in all namespaces. */
+/** In all namespaces. */
 export function collectionOf(kind: Kind): ObjectLocation {
   return { group: GROUP, version: VERSION, plural: PLURALS[kind] }
 }
 
-/** Locates one resource, or its status. */
 export function locationOf({ kind, metadata }: Resource, subresource?: 'status'): CustomLocation {
   const namespace = 'namespace' in metadata ? { namespace: metadata.namespace } : {}
   const part = subresource === undefined ? {} : { subresource }
   return { ...collectionOf(kind), ...namespace, name: metadata.name, ...part }
 }
 
-/** Returns the key under which a resource is reconciled: `Template team-acme/invoice`. */
+/** The key under which a resource is reconciled, such as `Template team-acme/invoice`. */
 export const keyOfResource = labelOf
 
 export function kindOfKey(key: string): string {
   return key.slice(0, key.indexOf(' '))
 }
 
-/** Returns the key of the resource whose status counts this one. */
+/** The key of the resource whose status counts this one. */
 export function counterKeyOf(resource: Resource): string | undefined {
   switch (resource.kind) {
     case 'Plan':

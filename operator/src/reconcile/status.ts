@@ -1,5 +1,3 @@
-/** Computes the status of a resource. Pure. */
-
 import {
   type Condition,
   type ConditionReason,
@@ -18,7 +16,6 @@ import { isRecord } from '../cluster/object.ts'
 import type { Enforcement } from './propagation.ts'
 import type { InForceSince } from './publication.ts'
 
-/** How far the settings of a resource have come. */
 export type Progress =
   /** Redis does not have the settings, for this reason. */
   | {
@@ -36,19 +33,16 @@ interface StatusInput {
   readonly now: Instant
 }
 
-/** All fields that the status of any kind may have. */
 export type Status = PlanStatus & TenantStatus & TemplateStatus & ApiKeyStatus
 
-/** The fields of a status, or of the status of one kind, that do not come from compiling: counts, names of Secrets. */
+/** The fields of a status that do not come from compiling: counts, names of Secrets. */
 export type StatusFields<Fields extends Status = Status> = Omit<
   Fields,
   keyof SettingsStatus | 'observedGeneration' | 'conditions'
 >
 
-/** The fields that show the settings in force. */
 type SettingsStatus = Pick<Status, 'accountId' | 'effective' | 'published' | 'code' | 'engine' | 'digest' | 'version'>
 
-/** Returns the status, with the fields that its kind has. */
 export function statusOf({ result, progress, statusFields, before, now }: StatusInput): Status {
   return {
     observedGeneration: result.resource.metadata.generation,
@@ -61,8 +55,8 @@ export function statusOf({ result, progress, statusFields, before, now }: Status
 }
 
 /**
- * Returns the merge patch from one status to another, whoever wrote the fields. Server-side apply would keep fields that others added,
- * such as a limit that the tenant does not have.
+ * Returns the merge patch from one status to another, whoever wrote the fields. Server-side apply would keep fields that others added, such
+ * as a limit that the tenant does not have.
  */
 export function mergePatchOf(before: object, after: object): object {
   const values = new Map<string, unknown>(Object.entries(before))
@@ -74,13 +68,12 @@ export function mergePatchOf(before: object, after: object): object {
   return Object.fromEntries([...others, ...gone])
 }
 
-/** Adds the time since which a condition has had its value. */
 function withTransitionTime(condition: Condition, { conditions = [] }: Status, now: Instant) {
   const last = conditions.find(({ type, status }) => type === condition.type && status === condition.status)
   return { ...condition, lastTransitionTime: last?.lastTransitionTime ?? kubernetesTime(now) }
 }
 
-/** Tells whether a status says that a condition holds for this generation. */
+/** Does the status say that a condition holds for this generation? */
 export function isConditionTrue(
   { conditions = [] }: Pick<Status, 'conditions'>,
   type: ConditionType,
@@ -91,7 +84,6 @@ export function isConditionTrue(
   )
 }
 
-/** Formats a time as Kubernetes does. */
 export function kubernetesTime(at: Instant): string {
   return `${new Date(at).toISOString().slice(0, 'YYYY-MM-DDThh:mm:ss'.length)}Z`
 }
@@ -122,8 +114,8 @@ function statusConditionsOf({ resource, conditions }: AnyCompileResult, progress
 }
 
 /**
- * Adds `Reconciling` or `Stalled` for as long as the resource is not ready or not propagated. Both are absent otherwise, as kstatus wants
- * them: `kubectl wait`, Argo CD and Flux tell from them whether waiting helps.
+ * Adds `Reconciling` or `Stalled` for as long as the resource is not ready or not propagated. Both are absent otherwise, as kstatus
+ * requires: `kubectl wait`, Argo CD and Flux tell from them whether waiting helps.
  */
 function withProgress(conditions: readonly Condition[], { resource }: AnyCompileResult): readonly Condition[] {
   const isOpen = ({ type, status }: Condition) => (type === 'Ready' || type === 'Propagated') && status === 'False'
@@ -157,7 +149,7 @@ function settingsStatus(
   return { ...declared, digest: settings.digest, version: settings.version }
 }
 
-/** Returns when the settings of a tenant came into force. Keeps the time for as long as the settings are the same. */
+/** Keeps the time for as long as the settings are the same. */
 function publishedStatus(settings: Tenant, progress: Progress, before: Status['published']): Status['published'] {
   const digest = sha256(canonicalJson(settings))
   if (before?.digest === digest || progress.step === 'unpublished') return before

@@ -1,6 +1,6 @@
 /**
- * Finds Secrets that somebody changed or removed. The operator does not watch Secrets, since the right to watch them includes the right
- * to read them all. So it reads each Secret that matters again, slowly, and finds every change within one round.
+ * Finds Secrets that somebody changed or removed. The operator does not watch Secrets, since the right to watch them includes the right to
+ * read them all. So it reads each relevant Secret again, slowly, and finds every change within one round.
  */
 import type { Clock } from '@platen/lib/clock.ts'
 import type { SecretLocation } from './cluster-secret.ts'
@@ -9,17 +9,16 @@ import type { ObservedSecret } from './update-secret.ts'
 
 const PAUSE_MS = 1000 / SECRET_AUDIT_READS_PER_SECOND_MAX
 
-/** A Secret that this process has not read yet. The next reconcile reads it. */
+/** This process has not read the Secret yet. The next reconcile reads it. */
 export type Unread = 'unread'
 
 interface AuditOptions {
   /** The Secrets as the last reconciles saw them, by the keys of their owners. May change at any time. */
   readonly observed: ReadonlyMap<string, ObservedSecret | Unread>
-  /** Called when the Secret changed or was not read yet, so that it is reconciled again. Called in each round until that happened. */
+  /** Called when the Secret changed or was not read yet, so that it is reconciled again; in each round until then. */
   readonly onChange: (owner: string) => void
   /** Called when a Secret could not be read. The audit continues with the next one. */
   readonly onError: (owner: string, error: unknown) => void
-  /** Reads the current state. */
   readonly observe: (place: SecretLocation, signal: AbortSignal) => Promise<ObservedSecret>
   readonly clock: Pick<Clock, 'sleep'>
 }
@@ -28,7 +27,7 @@ interface AuditOptions {
 export async function auditSecrets(options: AuditOptions, signal: AbortSignal): Promise<never> {
   const { observed, clock } = options
   for (;;) {
-    // Waits also in an empty round, which would otherwise loop without a pause.
+    // Also waits in an empty round, which would otherwise loop without a pause.
     await clock.sleep(PAUSE_MS, signal)
     for (const [owner, before] of observed) {
       if (before === 'unread') options.onChange(owner)

@@ -10,19 +10,17 @@ export interface SecretLocation {
   readonly name: string
 }
 
-/** A Secret as it is in the cluster. */
 export interface ClusterSecret {
   readonly resourceVersion: string
   readonly type: string
   readonly isImmutable: boolean
-  /** Decoded to one character per byte, so that binary values survive too. */
+  /** Decoded to one character per byte, so that binary values survive, too. */
   readonly data: Readonly<Record<string, string>>
   readonly annotations: Annotations
   readonly labels: Readonly<Record<string, string>>
   readonly owners: readonly OwnerReference[]
 }
 
-/** The owner of a Secret. */
 export interface Owner {
   readonly kind: 'ApiKey' | 'Tenant'
   readonly name: string
@@ -37,14 +35,13 @@ export interface WantedSecret {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** What is decided about a Secret. */
 export interface SecretDecision<Found, Status> {
   readonly found: Found
-  /** The status to write after `found` is published. */
+  /** Written after `found` is published. */
   readonly status: Status
-  /** The Secret to write before anything is published. Absent when the Secret is already so, or is not ours. */
+  /** The Secret to write before anything is published. Absent when nothing differs, or the Secret is not ours. */
   readonly write?: WantedSecret
-  /** Whether the write contains a new key or secret. */
+  /** Does the write contain a new key or secret? */
   readonly isNew: boolean
   /** Fields of the Secret that somebody else changed and that the write repairs. */
   readonly repaired: readonly string[]
@@ -55,18 +52,16 @@ export interface SecretDecision<Found, Status> {
 const GROUP = 'platen.dev'
 const API_VERSION = `${GROUP}/v1alpha1`
 
-/** The Secret type for each kind. It cannot be changed, and tells our Secrets from those of others. */
+/** The Secret type for each kind. It cannot be changed, and distinguishes our Secrets from others. */
 const SECRET_TYPES: Readonly<Record<Owner['kind'], string>> = {
   ApiKey: `${GROUP}/api-key`,
   Tenant: `${GROUP}/webhook-secret`,
 }
 
-/** The labels of every Secret of a tenant. */
 export function labelsOf(tenant: string): Readonly<Record<string, string>> {
   return { 'app.kubernetes.io/managed-by': 'platen', [`${GROUP}/tenant`]: tenant }
 }
 
-/** Reads an object from the API server. */
 export function readClusterSecret({ metadata, ...fields }: KubeObject): ClusterSecret {
   const { type, immutable, data } = fields
   return {
@@ -81,8 +76,8 @@ export function readClusterSecret({ metadata, ...fields }: KubeObject): ClusterS
 }
 
 /**
- * Who owns a Secret. `own`: this resource. `orphan`: nobody, but we made it; a tool that restored it may have dropped the owner.
- * `predecessor`: an earlier resource with the same name. `taken`: somebody else.
+ * `own`: owned by this resource. `orphan`: by nobody, but we made it; a tool that restored it may have dropped the owner. `predecessor`: by
+ * an earlier resource with the same name. `taken`: by somebody else.
  */
 type Ownership = 'own' | 'orphan' | 'predecessor' | 'taken'
 
@@ -96,7 +91,6 @@ export function ownershipOf(secret: ClusterSecret, owner: Owner): Ownership {
   return isOfName(controller, owner) ? 'predecessor' : 'taken'
 }
 
-/** Returns the fields of a Secret that are not as wanted. */
 export function differencesBetween(current: ClusterSecret, wanted: WantedSecret): readonly string[] {
   const differing = (part: 'data' | 'annotations' | 'labels') =>
     Object.entries(wanted[part])
@@ -128,7 +122,6 @@ export function repairOf(
   }
 }
 
-/** Returns the body that creates a Secret. */
 export function newBody({ namespace, name }: SecretLocation, wanted: WantedSecret): object {
   const { owner, annotations, labels, data } = wanted
   return {
@@ -140,7 +133,7 @@ export function newBody({ namespace, name }: SecretLocation, wanted: WantedSecre
   }
 }
 
-/** Returns the merge patch that makes a Secret as wanted. It conflicts if somebody changed the Secret since it was read. */
+/** The merge patch conflicts if somebody changed the Secret since it was read. */
 export function patchBody({ resourceVersion, owners }: ClusterSecret, wanted: WantedSecret): object {
   const { owner, annotations, labels, data } = wanted
   const others = owners.filter((reference) => reference.uid !== owner.uid && !isOfName(reference, owner))
@@ -159,15 +152,12 @@ function referenceTo({ kind, name, uid }: Owner): OwnerReference {
   return { apiVersion: API_VERSION, kind, name, uid, controller: true }
 }
 
-/**
- * Tells whether a reference names the owner, or an earlier resource with its name. Compares the group without the version, which may
- * change.
- */
+/** True for the owner, and for an earlier resource with its name. Compares the group without the version, which may change. */
 function isOfName({ apiVersion, kind, name }: OwnerReference, owner: Owner): boolean {
   return apiVersion.startsWith(`${GROUP}/`) && kind === owner.kind && name === owner.name
 }
 
-/** A key may be called like a property that every object inherits. */
+/** A key may have the name of a property that every object inherits. */
 function ownValue(values: Readonly<Record<string, string>>, name: string): string | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }

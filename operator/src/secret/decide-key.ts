@@ -1,7 +1,7 @@
 /**
- * Decides about the key of an ApiKey with `secretName`. The Secret counts before the status only where it is ahead: when nothing is known
- * yet, or when it served a rotation that the status does not have. Otherwise the status counts, so that a key that somebody writes into the
- * Secret opens nothing. Pure.
+ * Decides about the key of an ApiKey with `secretName`. The Secret takes precedence over the status only where it is ahead: when nothing is
+ * known yet, or when it served a rotation that the status does not have. Otherwise the status counts, so that a key that somebody writes
+ * into the Secret opens nothing. Pure.
  */
 
 import { hashOfKey, keyIdOf, keyPrefix, parseKeyHash, shownPartOf } from '@platen/contract/domain/api-key.ts'
@@ -27,12 +27,10 @@ import { formatInstant, overlapEndIn, servedRotations, withServed } from './rota
 
 const HOUR_MS = 3_600_000
 
-/** The key fields in the status of an ApiKey. */
 export type KeyStatus = Pick<ApiKeyStatus, 'keyId' | 'prefix' | 'sha256' | 'previous' | 'rotation'>
 
 export interface KeyInput extends DecisionInput<KeyStatus> {
   readonly resource: ApiKeyResource
-  /** The place of the Secret. */
   readonly place: SecretLocation
   readonly brand: string
   readonly makeKey: () => string
@@ -44,7 +42,7 @@ export function decideKey(input: KeyInput): KeyDecision {
   return decideSecret(generatedKey(input), input)
 }
 
-/** Decides about a key whose Secret may not be read: the known keys stay in force. */
+/** For a Secret that may not be read: the known keys stay in force. */
 export function keepKey(input: Omit<KeyInput, 'secret'>, refusal: Refusal): KeyDecision {
   return keepWithFault(generatedKey(input), { ...input, known: knownOf(input, undefined) }, refusal)
 }

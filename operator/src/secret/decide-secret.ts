@@ -1,8 +1,8 @@
 /**
- * Decides about a value that we generate and keep in a Secret: the key of an ApiKey, and the webhook secret of a Tenant. From the Secret, the
- * status, the requested rotation and the time, computes what to write and what to publish. The Secret is written first, then the value is
- * published, then the status is written. After a crash in between, the next run decides the same again, because the Secret records the
- * decision. A lost value is not replaced before somebody asks for a rotation, because others know the old one. Pure.
+ * Decides about a value that we generate and keep in a Secret: the key of an ApiKey, and the webhook secret of a Tenant. From the Secret,
+ * the status, the requested rotation and the time, computes what to write and what to publish. The Secret is written first, then the value
+ * is published, then the status is written. After a crash in between, the next run decides the same again, since the Secret records the
+ * decision. A lost value is not replaced before somebody asks for a rotation, since others know the old one. Pure.
  */
 
 import type { ApiKeyResource, TenantResource } from '@platen/contract/domain/resource.ts'
@@ -27,7 +27,7 @@ import {
   withServed,
 } from './rotation.ts'
 
-/** The values that are in force, with the rotations that led to them. */
+/** The values in force, with the rotations that led to them. */
 export interface Values<Value> {
   /** Absent when it was lost, or never was. What the Secret has in its place is left alone. */
   readonly current?: Value
@@ -41,25 +41,25 @@ export interface Refusal {
   readonly reason?: SecretRefusalReason
 }
 
-/** What a kind of value has of its own. */
+/** What differs between the kinds of values. */
 export interface Generated<Value, Found, Status> {
   readonly resource: ApiKeyResource | TenantResource
   readonly noun: 'key' | 'secret'
   readonly place: SecretLocation
-  /** How long the value before stays valid. */
+  /** How long the previous value stays valid. */
   readonly overlapMs: number
-  /** The entry of the Secret with the value before. */
+  /** The entry of the Secret with the previous value. */
   readonly previousEntry: string
   /** What to do about a Secret of somebody else, and about a lost value. */
   readonly advice: { readonly taken: string; readonly lost: string }
-  /** Whether a Secret of our type without an owner is ours, such as one that was restored from a backup. */
+  /** Is a Secret of our type without an owner ours, such as one restored from a backup? */
   isOurs(orphan: ClusterSecret): boolean
   /** What is known, and whether there ever was a value. */
   known(own: ClusterSecret | undefined): Values<Value> & { readonly wasMade: boolean }
   make(): Value
   /** What is wrong with the value in the Secret. */
   faultIn(own: ClusterSecret, known: Values<Value>): string | undefined
-  /** The entries of the Secret, beside the name of the tenant. */
+  /** The entries of the Secret, without the name of the tenant. */
   dataOf(values: Values<Value>): WantedSecret['data']
   foundOf(current: Value, previous: Values<Value>['previous']): Found
   refused(refusal: Refusal, known: Values<Value>): Found
@@ -67,7 +67,6 @@ export interface Generated<Value, Found, Status> {
 }
 
 export interface DecisionInput<Status> {
-  /** The Secret at the place. */
   readonly secret: ClusterSecret | undefined
   readonly status: Status & { readonly rotation?: string }
   readonly asked: RotationRequest | undefined
@@ -117,7 +116,7 @@ export function keepWithFault<Value, Found, Status>(
   return { ...outcomeOf(generated, input, input.known), found, isNew: false, repaired: [] }
 }
 
-/** Makes a new value. The one before stays valid for the overlap, and the one before that ends. */
+/** The previous value stays valid for the overlap, and the one before that ends. */
 function replaceValue<Value, Found, Status>(
   generated: Generated<Value, Found, Status>,
   input: KnownInput<Value, Status>,

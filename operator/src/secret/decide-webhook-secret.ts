@@ -1,6 +1,6 @@
 /**
  * Decides about the webhook secret of a Tenant without `webhookSecretRef`. Only the Secret holds the value, so an edit by hand counts from
- * then on. It keeps the value before as well, so that settings rebuilt from the Secret alone contain it too. Pure.
+ * then on. The Secret also keeps the previous value, so that settings rebuilt from the Secret alone contain it. Pure.
  */
 
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/domain/limit.ts'
@@ -13,7 +13,6 @@ import type { ClusterSecret, SecretDecision, SecretLocation } from './cluster-se
 import { type DecisionInput, decideSecret, type Generated, type Refusal, type Values } from './decide-secret.ts'
 import { overlapEndIn, servedRotations, withServed } from './rotation.ts'
 
-/** The webhook fields in the status of a Tenant. */
 export type WebhookSecretStatus = Pick<TenantStatus, 'webhookSecret' | 'rotation'>
 
 export interface WebhookSecretDecisionInput extends DecisionInput<WebhookSecretStatus> {
@@ -43,7 +42,7 @@ function generatedSecret(input: WebhookSecretDecisionInput): Generated<string, P
     previousEntry: 'previousSecret',
     advice: {
       taken: 'remove it',
-      // `compile` adds what happens meanwhile: it depends on what was published.
+      // `compile` adds what happens meanwhile: that depends on what was published.
       lost: `restore it, or request a new one with the annotation ${ROTATE_ANNOTATION} on ${labelOf(resource)}`,
     },
     isOurs: () => wasTold,

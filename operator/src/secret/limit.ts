@@ -1,6 +1,4 @@
-/** The limits for keys and webhook secrets in the Secrets of a cluster, each with its unit and the reason for its value. */
-
-/** Wait before asking again whether the Secrets of a namespace are granted. No event reports the grant, as no resource changes. */
+/** Wait before asking again whether the Secrets of a namespace are granted. No resource changes, so no event reports the grant. */
 export const SECRETS_GRANT_RETRY_MS = 10_000
 
 /** Secrets that the audit reads per second: less than a hundredth of a core, and all of 14,000 within the hour. */

@@ -1,7 +1,7 @@
 /**
  * Reconciles the Secret of an ApiKey with `secretName`: creates, rotates and reads its key. Running it twice, even in two processes at
  * once, has the same result: each write applies only to the state it was decided on, and records the rotations served. The key itself is
- * only in that Secret. The result contains its hash.
+ * only in that Secret; the result contains its hash.
  */
 
 import assert from 'node:assert/strict'
@@ -23,12 +23,12 @@ export interface SecretPorts {
   readonly clock: Pick<Clock, 'now'>
   readonly ids: Ids
   readonly brand: string
-  /** The namespace of the operator. The generated webhook secrets are in it. */
+  /** The namespace of the operator, which contains the generated webhook secrets. */
   readonly namespace: string
 }
 
 interface KeySecretInput {
-  /** An ApiKey with `secretName`. */
+  /** With `secretName`. */
   readonly resource: ApiKeyResource
   /** The text of its rotation annotation. */
   readonly rotation: string | undefined
@@ -38,7 +38,7 @@ interface KeySecretInput {
 
 export type ReconciledKeySecret = ReconciledSecret<FoundKey, KeyStatus>
 
-/** Finds the key of an ApiKey, and creates or rotates it if that is due. Throws what the client throws. */
+/** Creates or rotates the key if that is due. Throws what the client throws. */
 export async function reconcileKeySecret(
   { resource, rotation, status }: KeySecretInput,
   { client, clock, ids, brand, namespace }: SecretPorts,

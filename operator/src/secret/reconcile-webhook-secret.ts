@@ -1,6 +1,6 @@
 /**
- * Reconciles the webhook secret of a Tenant. Reads it from the Secret that `webhookSecretRef` names, or creates and rotates it in a
- * Secret of the operator's namespace. The guarantees of `reconcile-key-secret.ts` hold here too. The result is sealed.
+ * Reconciles the webhook secret of a Tenant. Reads it from the Secret that `webhookSecretRef` names, or creates and rotates it in a Secret
+ * of the operator's namespace. Gives the guarantees of `reconcile-key-secret.ts`. The result is sealed.
  */
 import type { TenantResource } from '@platen/contract/domain/resource.ts'
 import { ROTATE_ANNOTATION } from '@platen/contract/domain/resource-spec.ts'
@@ -33,7 +33,7 @@ interface WebhookSecretInput {
 
 export type ReconciledWebhookSecret = ReconciledSecret<FoundSecret, WebhookSecretStatus>
 
-/** Finds the webhook secret of a Tenant, and creates or rotates it if that is due. Throws what the client throws. */
+/** Creates or rotates the webhook secret if that is due. Throws what the client throws. */
 export async function reconcileWebhookSecret(
   input: WebhookSecretInput,
   ports: WebhookSecretPorts,

@@ -1,6 +1,6 @@
 /**
- * Rotation requests. An annotation of the resource requests one with a time that was not requested before. The Secret records the
- * rotations it has served, in the same write that serves them. So no rotation is served twice, even if a process dies at any point. Pure.
+ * Rotation requests. An annotation of the resource requests one with a time that was not requested before. The Secret records the rotations
+ * it has served, in the same write that serves them. So no rotation is served twice, even if a process dies at any point. Pure.
  */
 import type { Instant } from '@platen/lib/brand.ts'
 import { INSTANT_FORMAT, parseInstant } from '@platen/lib/instant.ts'
@@ -15,14 +15,13 @@ export const PREVIOUS_UNTIL_ANNOTATION = 'platen.dev/previous-until'
 
 export type Annotations = Readonly<Record<string, string>>
 
-/** A requested rotation. */
 export interface RotationRequest {
   readonly at: Instant
   /** The original text of the annotation. */
   readonly text: string
 }
 
-/** Reads the text of an annotation. No schema checks it, so this function reports an invalid one, which then has no effect. */
+/** No schema checks the annotation, so this function reports an invalid one, which then has no effect. */
 export function readRotationRequest(
   text: string | undefined,
   name: string,
@@ -33,18 +32,16 @@ export function readRotationRequest(
   return { ignored: `annotation ${name} requests no rotation: it must be ${INSTANT_FORMAT}` }
 }
 
-/** Returns the rotations that a Secret has served. */
 export function servedRotations(annotations: Annotations): readonly Instant[] {
   const texts = annotations[SERVED_ANNOTATION]?.split(',') ?? []
   return texts.flatMap((text) => parseInstant(text.trim()) ?? [])
 }
 
-/** Returns until when the last replaced value is valid, according to the Secret. */
+/** Until when the last replaced value is valid, according to the Secret. */
 export function overlapEndIn(annotations: Annotations): Instant | undefined {
   return parseInstant(annotations[PREVIOUS_UNTIL_ANNOTATION] ?? '')
 }
 
-/** Returns both annotations. */
 export function rotationAnnotations(
   served: readonly Instant[],
   overlapEnd: Instant | undefined,
@@ -55,12 +52,12 @@ export function rotationAnnotations(
   }
 }
 
-/** Adds a rotation to those served, and drops the oldest over the limit. */
+/** Drops the oldest rotations over the limit. */
 export function withServed(served: readonly Instant[], at: Instant | undefined): readonly Instant[] {
   return at === undefined || served.includes(at) ? served : [...served, at].slice(-SECRET_ROTATIONS_KEPT_MAX)
 }
 
-/** Returns the last rotation served, for `status.rotation`: in the original text of the request, if that is known. */
+/** The last rotation served, for `status.rotation`: in the original text of the request, if that is known. */
 export function servedRotationText(
   served: readonly Instant[],
   texts: readonly (string | undefined)[],

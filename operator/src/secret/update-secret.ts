@@ -12,10 +12,10 @@ import {
   type WantedSecret,
 } from './cluster-secret.ts'
 
-/** Attempts to read and write a Secret when somebody else is faster. After them the reconcile fails and is retried. */
+/** Attempts to read and write a Secret when somebody else is faster. After that the reconcile fails and is retried. */
 const SECRET_TRIES_MAX = 3
 
-/** The methods of the client that Secrets need. No Secret is ever listed or watched. */
+/** No Secret is ever listed or watched. */
 export type SecretClient = Pick<ClusterClient, 'readSecret' | 'createSecret' | 'patchSecret'>
 
 /** A state of a Secret. The audit compares it with the current one. */
@@ -25,9 +25,8 @@ export interface ObservedSecret {
   readonly resourceVersion?: string
 }
 
-/** What was decided and written. */
 export interface ReconciledSecret<Found, Status> extends Omit<SecretDecision<Found, Status>, 'write'> {
-  /** Why the annotation is not a valid rotation, if there is an invalid one. */
+  /** Why the rotation annotation is invalid, if it is. */
   readonly ignored?: string
   /** Read by the audit. */
   readonly observed: ObservedSecret
@@ -43,7 +42,7 @@ export class SecretsNotGranted extends Error {
     this.place = place
   }
 
-  /** Returns the text for a condition. `operator` is the namespace of the operator's service account. */
+  /** The text for a condition. `operator` is the namespace of the operator's service account. */
   refusal(operator: string): { readonly fault: string; readonly reason: 'SecretsNotGranted' } {
     const { namespace } = this.place
     const command = `kubectl create rolebinding platen-operator-secrets --namespace=${namespace} --clusterrole=platen-operator-secrets --serviceaccount=${operator}:platen-operator`
@@ -54,7 +53,7 @@ export class SecretsNotGranted extends Error {
   }
 }
 
-/** Reads a Secret. Throws `SecretsNotGranted` when it may not be read. */
+/** Throws `SecretsNotGranted` when the Secret may not be read. */
 export async function readSecret(
   client: Pick<SecretClient, 'readSecret'>,
   place: SecretLocation,
@@ -68,8 +67,8 @@ export async function readSecret(
 }
 
 /**
- * Reads a Secret, decides, and writes the decision completely or not at all. When somebody else writes at the same moment, starts over:
- * the new state may need another decision. Throws after `SECRET_TRIES_MAX` attempts, and throws `SecretsNotGranted` when it may not read.
+ * Reads a Secret, decides, and writes the decision, whole or not at all. When somebody else writes at the same moment, starts over: the new
+ * state may need another decision. Throws after `SECRET_TRIES_MAX` attempts, and throws `SecretsNotGranted` when it may not read.
  */
 export async function updateSecret<Verdict extends { readonly write?: WantedSecret }>(
   { place, client }: { readonly place: SecretLocation; readonly client: SecretClient },
@@ -91,7 +90,6 @@ export async function updateSecret<Verdict extends { readonly write?: WantedSecr
   }
 }
 
-/** Reads the state of a Secret, for the audit. */
 export async function observeSecret(
   client: SecretClient,
   place: SecretLocation,
@@ -113,7 +111,6 @@ function write({ place, client, current, wanted }: SecretWrite, signal: AbortSig
     : client.patchSecret(place, patchBody(current, wanted), signal)
 }
 
-/** Returns what the audit remembers of a Secret. */
 export function observedSecret(place: SecretLocation, stored: KubeObject | undefined): ObservedSecret {
   return { place, ...(stored !== undefined && { resourceVersion: stored.metadata.resourceVersion }) }
 }

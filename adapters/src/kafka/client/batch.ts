@@ -1,7 +1,7 @@
 /**
- * Batches the records of many callers into few requests. Records that arrive while a request for their topic is under way go with the
- * next one. Nothing waits to fill a batch, so a single record is sent at once. A request costs broker and client far more than a
- * record.
+ * Batches the records of many callers into few requests, since a request costs broker and client far more than a record. Records that
+ * arrive while a request for their topic is under way go with the next one. Nothing waits to fill a batch, so a single record is sent at
+ * once.
  */
 import type { Clock } from '@platen/lib/clock.ts'
 import { raceAbort } from '@platen/lib/race.ts'
@@ -21,7 +21,7 @@ export const KAFKA_SENDS_MAX = 10_000
 /** Maximum size of one request for a topic, unless one record alone is larger: half of what brokers accept by default. */
 export const KAFKA_BATCH_BYTES_MAX = 512 * KIB
 
-/** Makes one request. Rejects with the error that the caller of `send` gets. */
+/** Rejects with the error that the caller of `send` gets. */
 type SendBatch = (topic: string, messages: readonly Message[]) => Promise<void>
 
 /** Sends all given messages in one request, together with those of other callers if the size allows. */
@@ -40,15 +40,15 @@ interface TopicQueue {
 }
 
 /**
- * Batches sends per topic. A send takes at most `KAFKA_SEND_MS_MAX`, then it is `Unavailable`. A send that is aborted before its
+ * Batches sends per topic. A send that takes longer than `KAFKA_SEND_MS_MAX` fails with `Unavailable`. A send that is aborted before its
  * request began is not sent. A request that takes longer than the limit does not block the next one.
  *
- * While brokers do not answer, one send per topic waits to find out whether they do again. All others are refused at once.
+ * While brokers do not answer, one send per topic waits to find out when they do again. All others are refused at once.
  */
 export function batchSends(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>): Send {
   const queues = new Map<string, TopicQueue>()
   let underWay = 0
-  /** Has a request taken longer than API callers may wait, without a success since? */
+  /** True when a request took longer than API callers may wait, and none succeeded since. */
   let isUnresponsive = false
 
   /** Never rejects. */
@@ -105,7 +105,6 @@ export function batchSends(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>):
   }
 }
 
-/** Takes the messages of the next request: all waiting ones, up to the size that brokers accept. */
 function nextBatch(waiting: Set<PendingSend>): readonly PendingSend[] {
   const batch: PendingSend[] = []
   let bytes = 0

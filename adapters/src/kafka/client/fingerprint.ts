@@ -1,7 +1,7 @@
 /**
- * Distinguishes the log of a partition from another log under the same name: an older copy, or one that was created again. Offsets alone
- * do not suffice, because the other log soon has the same offsets. But its records differ in their key, and in the time at which the broker
- * appended them.
+ * Distinguishes the log of a partition from another log under the same name: an older copy, or one that was created again. Offsets do not
+ * suffice, because the other log soon has the same ones. But its records differ in their key, and in the time at which the broker appended
+ * them.
  */
 import { createHash } from 'node:crypto'
 import type { KafkaMessage } from 'kafkajs'
@@ -15,12 +15,11 @@ export interface KnownRecord {
 /** Long enough that two records never have the same one. Brokers store it with each committed offset. */
 const FINGERPRINT_CHARS = 16
 
-/** Returns the fingerprint that was stored with an offset; undefined if there is none, or something else. */
+/** Undefined if there is none, or something else. */
 export function storedFingerprint(metadata: string | null | undefined): string | undefined {
   return /^[0-9a-f]{16}$/.test(metadata ?? '') ? (metadata ?? undefined) : undefined
 }
 
-/** Names a fetched record by its offset and its content. */
 export function knownRecordOf({
   offset,
   key,
@@ -36,14 +35,13 @@ export function knownRecordOf({
 interface Search {
   /** From here on the log must have these records. */
   begin(records: readonly KnownRecord[]): void
-  /** Returns a record that the log does not have: it has another one in its place, or ends before it. */
+  /** Returns a record that the log lacks: it has another one in its place, or ends before it. */
   missing(fetched: readonly KafkaMessage[], highWatermark: number): KnownRecord | undefined
-  /** Takes the records up to the last fetched one for found. Retention may have deleted some of them. */
+  /** Stops looking for records up to the last fetched one. Retention may have deleted some of them. */
   goOn(fetched: readonly KafkaMessage[]): void
   isOver(): boolean
 }
 
-/** Opens a search for nothing. */
 export function openSearch(): Search {
   let open: readonly KnownRecord[] = []
   return {

@@ -1,14 +1,13 @@
-/** Patches for defects of kafkajs that neither a setting nor a caller can avoid. Decision 25 says what each would lose. */
+/** Patches for defects of kafkajs that neither a setting nor a caller can avoid. Decision 25 says what each would cost. */
 import kafkajs, { type Cluster, type PartitionAssigner } from 'kafkajs'
 
-/** The requests of one connection that wait to be sent. kafkajs has no types for what is behind a cluster. */
+/** kafkajs has no types for what is behind a cluster. */
 interface RequestQueue {
   readonly pending: readonly unknown[]
   /** Checks them again after a while. */
   scheduleCheckPendingRequests: (this: RequestQueue) => void
 }
 
-/** How a cluster makes its connections, before it connects any. */
 interface Connecting {
   readonly connectionPoolBuilder: {
     build(): Promise<{ readonly pool: readonly { readonly requestQueue: RequestQueue }[] }>
@@ -16,9 +15,9 @@ interface Connecting {
 }
 
 /**
- * After every response kafkajs sets a timer to check for waiting requests, even if there are none. Its delay is then negative, and
- * Node warns about that a thousand times a second on each connection. Waiting requests are also checked after the next response.
- * Applies to the whole process. Safe to call several times.
+ * After every response kafkajs sets a timer to check for waiting requests, even if there are none. Its delay is then negative, and Node
+ * warns about that a thousand times a second on each connection. Waiting requests are also checked after the next response. Applies to the
+ * whole process. Safe to call several times.
  */
 export async function patchRequestTimers(): Promise<void> {
   const [connection] = (await newCluster().connectionPoolBuilder.build()).pool
@@ -30,7 +29,7 @@ export async function patchRequestTimers(): Promise<void> {
   }
 }
 
-/** Returns a cluster that is never connected. Assigners of partitions are given one, and no other public call gives it. */
+/** Returns a cluster that is never connected. No public call returns one, but an assigner of partitions gets one. */
 function newCluster(): Connecting {
   const clusters: Cluster[] = []
   const assigner: PartitionAssigner = (config) => {
@@ -38,20 +37,19 @@ function newCluster(): Connecting {
     return kafkajs.PartitionAssigners.roundRobin(config)
   }
   new kafkajs.Kafka({ brokers: ['unused:1'] }).consumer({ groupId: 'unused', partitionAssigners: [assigner] })
-  // The pinned version makes connections in this way, which its types do not say.
+  // The types do not say that the pinned version makes connections in this way.
   return clusters[0] as unknown as Connecting
 }
 
-/** A partition of a topic. */
 export interface Place {
   readonly topic: string
   readonly partition: number
 }
 
 /**
- * When the log lacks the next offset, kafkajs commits -2, its number for "the first". Other programs compute the lag from it, and KEDA
- * then gets more than there ever was. And if the log is an older copy, the offset that is committed in it would be lost. Here nothing is
- * committed: `onMissing` is called, and must pause the partition or seek. Changes the cluster of one consumer alone.
+ * When the log lacks the next offset, kafkajs commits -2, its number for "the first". Programs that compute the lag from it, as KEDA, then
+ * see more records than there ever were. And if the log is an older copy, the committed offset would be lost. With this patch nothing is
+ * committed: `onMissing` is called, and must pause the partition or seek. Changes the cluster of one consumer only.
  */
 export function keepCommittedOffsets(cluster: Cluster, onMissing: (place: Place) => void): void {
   const findBroker = cluster.findBroker.bind(cluster)

@@ -1,4 +1,3 @@
-/** Makes a kafkajs consumer, with the timeouts that all our groups use. */
 import type { Clock } from '@platen/lib/clock.ts'
 import kafkajs, { type Consumer, type Kafka } from 'kafkajs'
 import { KAFKA_BACK_OFF, KAFKA_HEARTBEAT_MS, KAFKA_SESSION_MS } from '../limit.ts'
@@ -10,7 +9,6 @@ const KAFKA_FETCH_PARTITION_BYTES = 64 * KIB
 const KAFKA_FETCH_BYTES = 1024 * KIB
 
 interface MemberSettings {
-  /** Full name, with the prefix. */
   readonly group: string
   /** How long the broker may hold a fetch that finds nothing. */
   readonly fetchWaitMs: number
@@ -20,7 +18,7 @@ interface MemberSettings {
   readonly restarts?: { readonly clock: Clock; readonly closing: AbortSignal }
 }
 
-/** Makes a consumer that is not connected yet. */
+/** Makes a consumer that is not connected yet, with the timeouts that all our groups use. */
 export function groupMember(client: Kafka, { group, fetchWaitMs, onMissing, restarts }: MemberSettings): Consumer {
   return client.consumer({
     groupId: group,
@@ -46,10 +44,7 @@ export function groupMember(client: Kafka, { group, fetchWaitMs, onMissing, rest
   })
 }
 
-/**
- * Whether a consumer that failed is started again. kafkajs would start one that fails at once, as where its topic is missing, ten times a
- * second.
- */
+/** kafkajs would restart a consumer that fails at once, for example because its topic is missing, ten times a second. */
 async function mayRestart(
   { name }: Error,
   { clock, closing }: NonNullable<MemberSettings['restarts']>,

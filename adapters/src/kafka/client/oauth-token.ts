@@ -23,13 +23,10 @@ interface Token {
   readonly until: number
 }
 
-/** The part of its life for which a token is used. In the rest, the broker could find that it has expired. */
+/** Later the broker could find that the token has expired. */
 const USED_SHARE = 0.8
 
-/**
- * Returns a function that returns a token for a client. Concurrent calls share one request. The function throws an error that says what
- * is wrong with the answer, without the credentials or the token.
- */
+/** Concurrent calls share one request. Errors say what is wrong with the answer, without the credentials or the token. */
 export function oauthTokens(clock: Clock): (client: OauthClient) => Promise<string> {
   let cached: { readonly client: string; readonly token: Token } | undefined
   const requests = new Map<string, Promise<Token>>()
@@ -85,7 +82,7 @@ async function boundedText({ body }: Response): Promise<string> {
   return bytes.toString()
 }
 
-/** The token in an answer. Without `expires_in`, which is only recommended, it is used for one connection. */
+/** Without `expires_in`, which is only recommended, the token is used for one connection. */
 function tokenIn(text: string): { readonly value: string; readonly lifeMs: number } {
   const answer = parsed(text)
   const value = answer['access_token']

@@ -1,7 +1,7 @@
 /**
- * Authenticates each new connection to a broker with the credentials of that moment: the mechanisms of kafkajs read the options when they
- * authenticate. During a rotation, broker and process may know the new ones at different times. So a refusal passes by itself where the
- * process was connected before: see `isTransient`.
+ * Authenticates each new connection to a broker with the current credentials: kafkajs reads the options when it authenticates. During a
+ * rotation, broker and process may know the new credentials at different times. So a process that was connected before retries after a
+ * refusal: see `isTransient`.
  */
 import type { Clock } from '@platen/lib/clock.ts'
 import { messageOf } from '@platen/lib/thrown.ts'
@@ -19,12 +19,12 @@ export interface KafkaSasl {
 
 interface SaslOptions {
   readonly mechanism: KafkaSasl['mechanism']
-  /** Returns the credentials for the next connection. */
+  /** Called for each new connection. */
   readonly latest: () => KafkaSasl
   readonly clock: Clock
 }
 
-/** The option of kafkajs. One for each client: kafkajs keeps something in it. */
+/** One for each client: kafkajs keeps state in it. */
 export function saslOf({ mechanism, latest, clock }: SaslOptions): SASLOptions {
   if (mechanism !== 'oauthbearer')
     return {

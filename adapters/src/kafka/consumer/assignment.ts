@@ -1,10 +1,9 @@
-/** The partitions that a member of a group has at the moment, and where each of them is read next. Knows nothing of Kafka's protocol. */
+/** The partitions that a member of a group has now, and the next offset of each. Knows nothing of Kafka's protocol. */
 import type { ConsumerCommitOffsetsEvent } from 'kafkajs'
 import { type Lag, openPartition, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
 import { openWatermark, type Position, type Watermark } from '../partition/watermark.ts'
 import type { ConsumerSettings } from './group-consumer.ts'
 
-/** A record that was taken from its partition. */
 interface TakenRecord {
   readonly record: StoredRecord
   readonly partition: Partition
@@ -19,9 +18,9 @@ export class Assignment {
   readonly #isSeeking: boolean
   readonly #watermarks: Map<string, Watermark>
   #partitions = new Map<string, Partition>()
-  /** The next offset to fetch of each partition; undefined = its start is not known yet. */
+  /** By partition; undefined = its start is not known yet. */
   readonly #offsets = new Map<string, number | undefined>()
-  /** The partition at which the next `take` begins: they take turns. */
+  /** Partitions take turns: the next `take` begins at this index. */
   #nextPartition = 0
 
   constructor({ isSeeking = false, watermarks = new Map() }: Pick<ConsumerSettings, 'isSeeking' | 'watermarks'>) {
@@ -45,7 +44,7 @@ export class Assignment {
     return this.find(partition) === partition
   }
 
-  /** Takes over the result of a rebalance. The starts of all partitions are unknown from then on. */
+  /** Takes over the result of a rebalance. The starts of all partitions are then unknown. */
   assign(assigned: readonly Place[]): void {
     const before = this.#partitions
     this.#offsets.clear()
@@ -58,7 +57,6 @@ export class Assignment {
     for (const partition of before.values()) if (!this.has(partition)) partition.revoke()
   }
 
-  /** Takes the next buffered record of a topic: in order within a partition, the partitions in turn. */
   take(topic: string): TakenRecord | undefined {
     const partitions = this.all()
     for (let i = 0; i < partitions.length; i++) {
@@ -72,7 +70,7 @@ export class Assignment {
     return undefined
   }
 
-  /** The partitions whose start is not known. */
+  /** Returns the partitions whose start is not known. */
   waiting(): readonly Partition[] {
     return this.all().filter((partition) => this.nextOffset(partition) === undefined)
   }
@@ -85,7 +83,7 @@ export class Assignment {
     this.#offsets.set(nameOf(partition), offset)
   }
 
-  /** What may be committed: offsets that are not committed, of logs that are known to be those that were read. */
+  /** Returns the offsets that are not committed yet. Only safe ones may be committed: their log is known to be the one that was read. */
   uncommitted(): readonly (Position & { readonly partition: Partition; readonly isSafe: boolean })[] {
     return this.all().flatMap((partition) => {
       const position = partition.position()
@@ -94,19 +92,17 @@ export class Assignment {
     })
   }
 
-  /** What to commit now, as kafkajs takes it. */
   offsetsToCommit() {
     return this.uncommitted().flatMap(({ isSafe, partition: { topic, partition }, offset, fingerprint = null }) =>
       isSafe ? [{ topic, partition, offset: String(offset), metadata: fingerprint }] : [],
     )
   }
 
-  /** Is a position of a partition that is still ours not committed yet? */
+  /** Is the position still to be committed, and the partition still ours? */
   isLeft({ partition, offset }: Position & { readonly partition: Partition }): boolean {
     return this.has(partition) && (partition.committed ?? 0) < offset
   }
 
-  /** Takes note of what was committed, as kafkajs reports it. */
   committed(topics: ConsumerCommitOffsetsEvent['payload']['topics']): void {
     for (const { topic, partitions } of topics) {
       for (const { partition, offset } of partitions) {
@@ -116,7 +112,7 @@ export class Assignment {
     }
   }
 
-  /** Opens a partition again: what was buffered is dropped. */
+  /** Drops what was buffered. */
   reopen(partition: Partition): Partition {
     partition.revoke()
     const opened = this.#open(partition)
@@ -124,13 +120,13 @@ export class Assignment {
     return opened
   }
 
-  /** Opens a partition that has another log than before, so nothing that is known of its records holds any more. */
+  /** For a partition that has another log than before: forgets everything about its records. */
   replace(partition: Partition): Partition {
     this.#watermarks.delete(nameOf(partition))
     return this.reopen(partition)
   }
 
-  /** The watermark of a partition, also of one that another member has. */
+  /** Also for a partition that another member has. */
   watermarkOf(place: Place): Watermark {
     if (this.#isSeeking) return openWatermark()
     const known = this.#watermarks.get(nameOf(place)) ?? openWatermark()
@@ -138,7 +134,7 @@ export class Assignment {
     return known
   }
 
-  /** Returns whether a record that was taken from this partition is still the one at its offset, for the whole life of the record. */
+  /** Returns a function that says whether the record taken from this partition is still the one at its offset. */
   validity(partition: Partition): () => boolean {
     // After a seek all records are delivered again.
     if (this.#isSeeking) return () => this.has(partition)

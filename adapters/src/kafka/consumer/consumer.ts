@@ -1,11 +1,11 @@
 /**
- * A member of a consumer group that hands out records and takes them back as done, after any time and in any order. kafkajs fetches no
- * more until its handler returns, and the group drops a member whose handler takes too long. So the handler here only puts records into
- * a buffer, and pauses a partition whose buffer is full.
+ * A member of a consumer group that hands out records; callers mark them as done after any time and in any order. kafkajs fetches no more
+ * until its handler returns, and the group drops a member whose handler takes too long. So the handler here only buffers records, and
+ * pauses a partition whose buffer is full.
  *
- * Delivery is at least once. The consumer commits the offset before which everything is done, at intervals and at the end. Records after
- * that offset are delivered again after a crash. Within one process no record is handed out twice at a time, even if a rebalance
- * fetches it again: see `watermark.ts`.
+ * Delivery is at least once. The consumer commits the offset before which everything is done, at intervals and at the end. After a crash,
+ * later records are delivered again. Within one process no record is handed out twice at a time, even if a rebalance fetches it again: see
+ * `watermark.ts`.
  */
 import { openNotifier } from '@platen/lib/notifier.ts'
 import { raceAbort } from '@platen/lib/race.ts'
@@ -33,7 +33,7 @@ import { type PartitionStart, readStarts } from './start.ts'
 
 const SECOND_MS = 1000
 
-/** A consumer without any sign for this long, not even a failed attempt to reach a broker, has stopped for good. */
+/** A consumer without any activity for this long, not even a failed attempt to reach a broker, has stopped for good. */
 export const KAFKA_SILENCE_MS_MAX = 60 * SECOND_MS
 
 /** Partitions of a fetch that are received at a time: more than any of our topics has. */
@@ -42,11 +42,14 @@ const KAFKA_PARTITIONS_AT_ONCE = 64
 /**
  * How long the broker may hold a fetch that finds nothing. A resumed partition joins the next fetch, so this is its longest delay. Each
  * fetch costs both sides a millisecond of CPU time, and a process has up to seven consumers. Not longer than half a heartbeat interval:
- * heartbeats are sent between fetches. A consumer that leaves waits for its last fetch, too.
+ * heartbeats are sent between fetches. A consumer that leaves also waits for its last fetch.
  */
 const KAFKA_FETCH_WAIT_MS = KAFKA_HEARTBEAT_MS / 2
 
-/** Joins a group. Resolves when partitions are assigned, or none. Throws `Unavailable`, or rejects with the signal's reason. */
+/**
+ * Joins a group. Resolves when the group has assigned partitions, even if there are none. Throws `Unavailable`, or rejects with the
+ * signal's reason.
+ */
 export async function openConsumer(
   connection: KafkaConnection,
   settings: ConsumerSettings,
@@ -75,7 +78,7 @@ class Member implements GroupConsumer {
   #isRunning = false
   #isStarting = false
   #joined = Promise.withResolvers<void>()
-  /** When the group had its last sign, by the clock that kafkajs reads. */
+  /** When the group last answered, by the clock that kafkajs reads. */
   #heartbeatAt = 0
   readonly #runCommit = openSerialQueue()
   /** Notified when a poll finds nothing. */
@@ -120,7 +123,7 @@ class Member implements GroupConsumer {
     await this.#joined.promise
   }
 
-  /** Resolves when it has joined, or when a failed attempt is being retried. */
+  /** Resolves when it has joined, or when kafkajs retries a failed attempt. */
   async #start(): Promise<void> {
     const { topics } = this.#settings
     const { signal } = this.#closing
@@ -130,7 +133,7 @@ class Member implements GroupConsumer {
     signal.throwIfAborted()
     await this.#consumer.run({
       autoCommit: false,
-      // All partitions of a fetch wait for room, none behind another.
+      // All partitions of a fetch wait for room at the same time, so that none waits behind another.
       ...(this.#settings.isSeeking && { partitionsConsumedConcurrently: KAFKA_PARTITIONS_AT_ONCE }),
       eachBatch: (payload) => this.#receive(payload),
     })
@@ -189,12 +192,12 @@ class Member implements GroupConsumer {
       log.warn({ group: this.#settings.group, err }, 'offset commit on close failed'),
     )
     this.#assignment.assign([])
-    // Else a broker that does not answer would delay the end of the process. The group then notices the missing member by itself.
+    // Else a broker that does not answer would delay the exit. The group then notices by itself that the member is gone.
     await raceAbort(this.#leave(), clock.timeout(KAFKA_REQUEST_MS_MAX)).catch(() => undefined)
   }
 
   /**
-   * Lets the consumer join before it leaves. If kafkajs is stopped while joining, it still joins when the broker answers, and then holds
+   * Waits for the join before it leaves. If kafkajs is stopped while joining, it still joins when the broker answers, and then holds
    * partitions that nobody reads for as long as the process lives.
    */
   async #leave(): Promise<void> {
@@ -223,10 +226,9 @@ class Member implements GroupConsumer {
     this.#heartbeatAt = this.#connection.clock.now()
   }
 
-  /** Called after each rebalance. */
   #onAssignment(assignment: Readonly<Record<string, readonly number[]>>): void {
     this.#onHeartbeat()
-    // While closing, it only joins in order to leave.
+    // While it closes, it joins only in order to leave.
     if (this.#closing.signal.aborted) return
     this.#isRunning = true
     const before = this.#assignment.all().length
@@ -234,7 +236,7 @@ class Member implements GroupConsumer {
       Object.entries(assignment).flatMap(([topic, numbers]) => numbers.map((partition) => ({ topic, partition }))),
     )
     for (const partition of this.#assignment.all()) {
-      // The commits of this generation are not known.
+      // Commits of this generation are not known yet.
       partition.committed = undefined
       this.#await(partition)
     }
@@ -255,7 +257,6 @@ class Member implements GroupConsumer {
     if (partition !== undefined) this.#startAgain(partition)
   }
 
-  /** Determines again where a partition starts. */
   #startAgain(partition: Partition): void {
     if (this.#settings.isSeeking) this.seek(partition.topic, partition.partition, undefined)
     else this.#await(partition)
@@ -269,7 +270,7 @@ class Member implements GroupConsumer {
     else void this.#startWaiting()
   }
 
-  /** Starts all partitions that wait at their committed offsets. Never rejects. */
+  /** Starts all waiting partitions at their committed offsets. Never rejects. */
   async #startWaiting(): Promise<void> {
     if (this.#isStarting) return
     this.#isStarting = true
@@ -304,7 +305,7 @@ class Member implements GroupConsumer {
     else this.#resume(partition)
   }
 
-  /** Forgets everything about a partition whose log is another one than before, as it lacks a record that was read. */
+  /** Forgets everything about a partition when its log lacks a record that was read, so it must be another log. */
   #replace(before: Partition, { offset }: KnownRecord): Partition {
     const { topic, partition } = before
     const { group } = this.#settings
@@ -327,8 +328,8 @@ class Member implements GroupConsumer {
   }
 
   /**
-   * Lets a reader that takes all at once take what was fetched, before kafkajs fetches more. If all partitions were paused until then,
-   * kafkajs would sleep for the time of an empty fetch.
+   * Waits until the reader has taken what was fetched, before kafkajs fetches more. If all partitions were paused, kafkajs would sleep for
+   * the time of an empty fetch.
    */
   async #waitForRoom(partition: Partition): Promise<void> {
     if (!partition.isFull()) return
@@ -336,7 +337,6 @@ class Member implements GroupConsumer {
     while (partition.isFull() && !over.aborted) await this.#drained.wait(over).catch(() => undefined)
   }
 
-  /** Does the batch begin at the next offset expected of its partition? */
   #isNext(batch: EachBatchPayload['batch'] & { fetchedOffset?: string }, partition: Partition): boolean {
     const next = this.#assignment.nextOffset(partition)
     const isNext = next === Number(batch.fetchedOffset)
@@ -346,7 +346,7 @@ class Member implements GroupConsumer {
     return isNext
   }
 
-  /** Reads a log that is not the one that was read before: after the committed offset, unless that is one of the other log. */
+  /** Reads another log than before: from the committed offset, unless that belongs to the old log. */
   #startOver(before: Partition, missing: KnownRecord): void {
     const isCommitted = missing.offset === (before.committed ?? 0) - 1
     const partition = this.#replace(before, missing)
@@ -356,7 +356,7 @@ class Member implements GroupConsumer {
   }
 
   #deliver(record: StoredRecord, from: Partition): ConsumedRecord {
-    // In another log, other records have the same offsets.
+    // Another log has other records at the same offsets.
     const isValid = this.#assignment.validity(from)
     return {
       ...record,
@@ -379,7 +379,7 @@ class Member implements GroupConsumer {
 
   #resumeIfRoom(partition: Partition): void {
     const next = this.#assignment.nextOffset(partition)
-    // In the pause, the topic may have been made again, with more records than were read of the old one.
+    // During the pause, the topic may have been created again, with more records than were read of the old one.
     if (next !== undefined && partition.isPaused && !partition.isFull())
       this.#fetchFrom(partition, partition.checkFrom(next))
   }
@@ -419,15 +419,15 @@ class Member implements GroupConsumer {
   }
 
   /**
-   * kafkajs sends a heartbeat when the last one is long enough ago by the wall clock. If that was set back by an hour, it sends none for an
-   * hour, and the group gives the partitions to others. A consumer that is started again begins with the clock of then.
+   * kafkajs sends a heartbeat when the last one is old enough by the wall clock. If that clock is set back by an hour, it sends none for an
+   * hour, and the group gives the partitions to others. A restarted consumer begins with the current clock.
    */
   #isClockBehind(): boolean {
     return this.#isRunning && this.#connection.clock.now() < this.#heartbeatAt - KAFKA_SESSION_MS / 2
   }
 
   async #commitPositions(): Promise<void> {
-    // Read again, as revoked partitions must not be committed. kafkajs adds the generation in the same turn of the event loop.
+    // Read again here, since revoked partitions must not be committed. kafkajs adds the generation in the same turn of the event loop.
     const offsets = this.#assignment.offsetsToCommit()
     if (offsets.length > 0) await this.#consumer.commitOffsets(offsets)
   }
@@ -438,12 +438,12 @@ class Member implements GroupConsumer {
     if (isNews(`${group} ${error.message}`) && (restart || !isClosing))
       log.warn({ group, err: error }, 'consumer crashed, restarting')
     if (restart) return
-    // For a caller that waits for the join; after that nobody waits.
+    // For a caller that still waits for the join.
     this.#joined.reject(error)
     this.#hasStopped = !isClosing
   }
 
-  /** Starts, also after an error that kafkajs does not retry: brokers also report such errors while they start and stop. */
+  /** Also used after errors that kafkajs does not retry: brokers report such errors while they start and stop, too. */
   async #restart(): Promise<void> {
     this.#hasStopped = false
     this.#starting = this.#start()

@@ -1,4 +1,4 @@
-/** Reads the event log from offsets that the reader chooses. Yields the buffered events of each partition as one batch with its offsets. */
+/** Reads the event log from offsets that the reader chooses. Yields the buffered events of each partition as one batch. */
 import { setImmediate } from 'node:timers/promises'
 import type { RenderEvent } from '@platen/contract/domain/event.ts'
 import type { EventBatch, ReplayStart } from '@platen/contract/port/event-log.ts'
@@ -12,7 +12,7 @@ import type { ConsumedRecord, GroupConsumer } from './group-consumer.ts'
 import { leaveRecord } from './leave-record.ts'
 
 const SECOND_MS = 1000
-/** Longest time before a partition without new events is passed to its reader, which then checks that its earlier results still exist. */
+/** A partition without new events is passed to its reader this often. The reader then checks that its earlier results still exist. */
 const REPLAY_IDLE_MS = SECOND_MS
 
 interface Replay {
@@ -25,7 +25,7 @@ interface Replay {
   readonly begin: ReplayStart
 }
 
-/** Yields batches of some partitions at a time, until the signal aborts. Then throws the signal's reason. */
+/** Yields batches of one or more partitions, until the signal aborts. Then throws the signal's reason. */
 export async function* eventBatches(replay: Replay, signal: AbortSignal): AsyncGenerator<readonly EventBatch[]> {
   const { connection, consumer, arrival } = replay
   const { clock } = connection
@@ -45,7 +45,7 @@ export async function* eventBatches(replay: Replay, signal: AbortSignal): AsyncG
   }
 }
 
-/** Maps values one after the other, each in a turn of its own of the event loop, so that answers and other work need not wait for all. */
+/** Maps each value in its own turn of the event loop, so that other work is not delayed by all of them. */
 async function inTurns<From, To>(values: readonly From[], map: (value: From) => To): Promise<readonly To[]> {
   const mapped: To[] = []
   for (const value of values) {
@@ -56,9 +56,9 @@ async function inTurns<From, To>(values: readonly From[], map: (value: From) => 
 }
 
 interface Progress {
-  /** Of each partition, the position after the last batch. */
+  /** By partition: the position after the last batch. */
   readonly positions: Map<number, Position>
-  /** The partitions whose next record is of a newer format. They wait until somebody reads them from another position. */
+  /** Partitions whose next record has a newer format. They wait until somebody reads them from another position. */
   readonly waiting: Set<number>
 }
 
@@ -80,11 +80,11 @@ async function seekPartitions(
     const { first } = before
     const log = { first, written: before.end, partitions: ranges.size }
     const begun = await begin(partition, { ...log, ...(hasOtherLog && { end: first }) })
-    // Others may have read further since the end offset was read.
+    // Others may have read further since the end offset was fetched.
     const now = begun.offset > before.end ? (await rangesNow()).get(partition) : before
     const isBeyond = now !== undefined && begun.offset > now.end
     const { offset, fingerprint } = isBeyond ? await begin(partition, { ...log, ...now }) : begun
-    // The first event has none before it to compare.
+    // There is no event before the first one to compare with.
     const position = { offset, fingerprint: offset === first ? undefined : fingerprint }
     consumer.seek(topic, partition, position)
     positions.set(partition, position)
@@ -99,7 +99,7 @@ interface BufferedRecords {
   readonly records: readonly ConsumedRecord[]
 }
 
-/** Takes the buffered records. With `includesIdle`, also returns empty batches for partitions without records. */
+/** With `includesIdle`, also returns partitions without records. */
 function takeBuffered(
   { consumer, topic }: Replay,
   { positions, waiting }: Progress,
@@ -120,7 +120,7 @@ function takeBuffered(
   })
 }
 
-/** Decodes the events, up to the first one of a newer format: nothing that is computed from the log may go on without it. */
+/** Stops at the first event of a newer format: nothing that is computed from the log may go on without it. */
 function eventBatchOf(
   { connection, consumer, topic, codec }: Replay,
   { positions, waiting }: Progress,

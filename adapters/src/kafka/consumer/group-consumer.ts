@@ -1,4 +1,3 @@
-/** What a member of a consumer group offers to those who read records through it. */
 import type { Lag, StoredRecord } from '../partition/partition.ts'
 import type { Position, Watermark } from '../partition/watermark.ts'
 
@@ -10,15 +9,14 @@ export interface ConsumerSettings {
   onRecords(): void
   /** Watermarks by partition name, for a process that joins the group again while it still has records in hand. */
   readonly watermarks?: Map<string, Watermark>
-  /** Does the consumer set the start of each partition by `seek`? Nothing is fetched before that, whatever is committed. */
+  /** If true, the reader sets the start of each partition by `seek`. Nothing is fetched before, whatever is committed. */
   readonly isSeeking?: boolean
 }
 
-/** A record that was handed out. */
 export interface ConsumedRecord extends StoredRecord {
-  /** The record will not be delivered again. Kept in memory until the next commit. Also works after the consumer was closed. */
+  /** The record will not be delivered again. Kept in memory until the next commit. Works after the consumer was closed, too. */
   done(): void
-  /** Puts the record back to the head of its partition. If the partition belongs to another member by now, that member gets it. */
+  /** Puts the record back to the head of its partition, even if that now belongs to another member; that member then gets it. */
   requeue(): void
 }
 
@@ -32,8 +30,8 @@ export interface GroupConsumer extends AsyncDisposable {
    */
   commit(signal: AbortSignal): Promise<void>
   /**
-   * With `isSeeking`: the partitions that wait for `seek`, and whether that is because the log has another record before the position of
-   * the last one. `onRecords` is called when there may be more of them.
+   * With `isSeeking`: the partitions that wait for `seek`. `hasOtherLog`: the log has another record before the last position. `onRecords`
+   * is called when more partitions may wait.
    */
   awaitingSeek(): readonly { readonly topic: string; readonly partition: number; readonly hasOtherLog: boolean }[]
   /** Restarts a partition at a position; without one it waits for `seek` again. Drops its buffered records. */

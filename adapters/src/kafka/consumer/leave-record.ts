@@ -3,8 +3,8 @@ import type { Log } from '@platen/lib/log.ts'
 import type { StoredRecord } from '../partition/partition.ts'
 
 /**
- * Says that a record states a higher format than this process reads. The caller does not mark it as done, so the offset of the group stays
- * before it, and the next owner of its partition gets it again.
+ * Logs a record of a newer format than this process reads. The caller does not mark it as done, so the committed offset stays before it,
+ * and the next owner of its partition gets it again.
  */
 export function leaveRecord({ topic, partition, offset }: StoredRecord, err: NewerFormat, log: Log): void {
   log.error({ topic, partition, offset, err }, 'record of a newer format left in its topic')

@@ -1,6 +1,6 @@
 /**
- * Where the partitions of a group start: at their committed offsets. Each offset is committed with the fingerprint of the record before
- * it, so that whoever starts there can tell whether the log still has what the offset counts.
+ * Where the partitions of a group start: at their committed offsets. Each offset is committed with the fingerprint of the record before it,
+ * so that a reader can tell whether the log is still the same.
  */
 import { raceAbort } from '@platen/lib/race.ts'
 import { storedFingerprint } from '../client/fingerprint.ts'
@@ -11,13 +11,13 @@ import type { ConsumerSettings } from './group-consumer.ts'
 
 export interface PartitionStart {
   readonly position: Position
-  /** The committed offset, which may be in no log; undefined = none. */
+  /** The committed offset, even if the log does not have it; undefined = none. */
   readonly committed: number | undefined
   /** The offset after the last record. */
   readonly end: number
 }
 
-/** Reads the starts by partition name. Throws `Unavailable`, or rejects with the signal's reason. */
+/** Returns the starts by partition name. Throws `Unavailable`, or rejects with the signal's reason. */
 export async function readStarts(
   connection: KafkaConnection,
   { group, topics }: Pick<ConsumerSettings, 'group' | 'topics'>,
@@ -56,13 +56,12 @@ export async function readStarts(
 
 interface LogRange {
   readonly first: number
-  /** The offset after the last record. */
   readonly end: number
 }
 
 /**
- * Returns where to start: at the committed offset, or at the first record if the log does not have that offset. Without the record before
- * it there is nothing to compare.
+ * Returns the committed offset, or the first one if the log does not have the committed one. The first record has none before it to
+ * compare.
  */
 export function startOf(committed: Position | undefined, { first, end }: LogRange): Position {
   const isInLog = committed !== undefined && committed.offset >= first && committed.offset <= end

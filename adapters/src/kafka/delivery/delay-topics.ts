@@ -1,11 +1,10 @@
 /**
- * Kafka as a timer. In a delay topic all records wait equally long, so they are in the order in which they are due, and only the head
- * must be watched. When its wait is over, it goes to the due topic. If it is not due yet, it goes to the longest delay topic that fits
- * into the remaining time. Less time than the shortest delay topic takes is waited for in memory. No record waits behind one of another
- * topic.
+ * Kafka as a timer. All records of a delay topic wait equally long, so they are in the order in which they are due, and only the head must
+ * be watched. After its wait, a due record goes to the due topic. Any other record goes to the longest delay topic that fits into its
+ * remaining time. If that is shorter than the shortest delay topic, it waits in memory. No record waits behind one of another topic.
  *
- * A reminder waits for a duration that its times determine and that never exceeds the wait of its topic. So a clock that jumps, here or
- * at the sender, does not make a record wait for as long as it jumped.
+ * A reminder waits for a duration that never exceeds the wait of its topic. So if a clock jumps, here or at the sender, the record does not
+ * wait for as long as the clock jumped.
  *
  * A reminder is done in its old topic when it is durable in the new one. If the process is killed in between, it is in both.
  */
@@ -22,15 +21,15 @@ import { type Reminder, reminderReader, type Unread } from './reminder.ts'
 import { DELAY_TOPICS, type DelayTopic, DUE_TOPIC, WEBHOOK_DEAD_TOPIC } from './topic.ts'
 
 /**
- * A wait that is shorter than a delay topic by at most this still uses that topic. Recording an attempt takes time, which must not move it
- * to the next shorter one.
+ * A wait that is this much shorter than a delay topic still uses that topic. Recording an attempt takes time, which must not move it to the
+ * next shorter one.
  */
 const WEBHOOK_DELAY_SLACK_MS = 250
 
-/** Reminders of one delay topic that are held in memory, from its head on: enough that those due together are forwarded together. */
+/** Reminders of one delay topic held in memory, from its head on: enough that those due together are forwarded together. */
 const WEBHOOK_DELAY_HELD_MAX = 256
 
-/** The content of a reminder, without the fields that depend on the delay topic. */
+/** Without the fields that depend on the delay topic. */
 export interface NewReminder extends Omit<Reminder, 'dueAt' | 'ripeAt'> {
   /** Milliseconds until it is due; below 0 when overdue. A duration, as an instant would change with the clock. */
   readonly waitMs: number
@@ -39,13 +38,12 @@ export interface NewReminder extends Omit<Reminder, 'dueAt' | 'ripeAt'> {
 export interface ReminderSender {
   readonly connection: Pick<KafkaConnection, 'send' | 'log'>
   readonly clock: Pick<Clock, 'now'>
-  /** Prefix of topic names. */
   readonly prefix: string
-  /** Called for each dead-lettered reminder, for a counter. */
+  /** Called for each dead letter, for a counter. */
   readonly deadLettered?: (() => void) | undefined
 }
 
-/** Sends reminders to the topics in which they wait. Resolves when they are durable. */
+/** Resolves when the reminders are durable in the topics in which they wait. */
 export async function sendReminders(
   sender: ReminderSender,
   notices: readonly NewReminder[],
@@ -70,8 +68,8 @@ export async function sendReminders(
 }
 
 /**
- * Deals with a reminder that cannot be processed here. One of a newer format is left where it is. Any other is dead-lettered, and its record
- * is done. Throws `Unavailable`; the caller must then repeat it.
+ * Handles a reminder that this process cannot read. One of a newer format stays where it is. Any other is dead-lettered, and its record is
+ * done. Throws `Unavailable`; the caller must then call again.
  */
 export async function dropReminder(
   sender: ReminderSender,
@@ -88,7 +86,7 @@ export async function dropReminder(
   connection.log.error({ topic, partition, offset, reason }, 'record dead-lettered')
 }
 
-/** Returns the longest delay topic that does not exceed the wait by more than a small slack; undefined for what is due. */
+/** Returns the longest delay topic that exceeds the wait by at most a small slack; undefined if the reminder is due. */
 export function delayTopicFor(waitMs: number): DelayTopic | undefined {
   if (waitMs <= 0) return undefined
   return DELAY_TOPICS.findLast((topic) => topic.waitMs <= waitMs + WEBHOOK_DELAY_SLACK_MS) ?? DELAY_TOPICS[0]
@@ -98,7 +96,7 @@ interface WaitingReminder {
   readonly reminder: Reminder
   readonly record: ConsumedRecord
   readonly delayTopic: DelayTopic
-  /** When it is examined, and when it is due, both by the monotonic clock. */
+  /** When to examine it, and when it is due; both by the monotonic clock. */
   readonly at: number
   readonly dueAt: number
 }
@@ -108,7 +106,6 @@ export interface DelayPorts extends ReminderSender {
   readonly clock: Clock
 }
 
-/** Forwards reminders from the delay topics when their time has come. */
 export class DelayTopicConsumer {
   readonly #ports: DelayPorts
   readonly #poll: GroupConsumer['poll']
@@ -121,7 +118,6 @@ export class DelayTopicConsumer {
     this.#poll = poll
   }
 
-  /** Records may have arrived. */
   onRecords(): void {
     this.#arrival.notify()
   }
@@ -173,7 +169,7 @@ export class DelayTopicConsumer {
     const { clock } = this.#ports
     const [now, at] = [clock.now(), clock.monotonic()]
     const shortestMs = Math.min(...DELAY_TOPICS.map(({ waitMs }) => waitMs))
-    // Less is left than any delay topic takes: it waits in memory until it is due.
+    // Waits in memory: the rest is shorter than any delay topic.
     const isShort = ({ dueAt }: WaitingReminder) => dueAt > at && dueAt - at < shortestMs
     const goes = ripe.filter((held) => !isShort(held))
     if (goes.length > 0) {
@@ -190,7 +186,7 @@ export class DelayTopicConsumer {
   }
 
   #retry(step: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    // Uses the clock of the connection, not the clock of the deliveries.
+    // Not the clock of the deliveries.
     const { clock, log } = this.#ports.connection
     return retryWhileUnavailable(step, { clock, log, dependency: 'kafka', operation: 'send', signal })
   }

@@ -1,10 +1,10 @@
 /**
- * Gives out due deliveries and takes them back. A reminder only counts if it agrees with the stored object. So each one is looked up
- * before it is given out, several at a time and in order. Only one reminder of a delivery is processed at a time. The others wait here,
- * as the result of the first decides whether they still count.
+ * Gives out due deliveries. A reminder only counts if it agrees with the stored object. So each delivery is looked up before it is given
+ * out, several at a time and in order. Only one reminder of a delivery is processed at a time; the result of the first decides whether the
+ * others still count.
  *
- * Two processes can hold the same delivery in one case only: its partition went to the other process while the delivery was in hand
- * here, because a process joined or left. Both may then call the receiver, and the last write wins.
+ * Two processes can hold the same delivery in one case only: a process joined or left, and the partition of a delivery in hand went to
+ * another process. Both may then call the receiver, and the last write wins.
  */
 import type { Delivery } from '@platen/contract/domain/delivery.ts'
 import { NewerFormat } from '@platen/contract/domain/format.ts'
@@ -37,21 +37,21 @@ import { DUE_TOPIC } from './topic.ts'
 
 const SECOND_MS = 1000
 /**
- * When a delivery whose first attempt is under way is looked at by its reminder: if its process has died by then, another one makes the
- * attempt. Longer than a call may take, and its record.
+ * After this time a reminder checks a delivery whose first attempt is under way: if its process has died, another one makes the attempt.
+ * Longer than a call and its record may take.
  */
 const FIRST_ATTEMPT_CHECKED_AFTER_MS = 30 * SECOND_MS
 
 interface DeliveryConsumerPorts extends ReminderSender {
   readonly connection: Pick<KafkaConnection, 'send' | 'log' | 'clock'>
   readonly store: DeliveryStore
-  /** Absent = nobody lists deliveries. */
+  /** Absent = deliveries are not listed. */
   readonly list?: Pick<DeliveryListView, 'put'> | undefined
 }
 
 /**
- * The step of a reminder that is never given out. Whoever gets it, or any other one that is out of date, shows the delivery in the list
- * again. So the list shows how each delivery ended, however long it was away.
+ * The step of a reminder that is never given out. A process that gets a reminder that is out of date shows the delivery in the list again.
+ * So the list shows how each delivery ended, even after an outage of the list.
  */
 const OUT_OF_DATE = Number.MAX_SAFE_INTEGER
 
@@ -65,19 +65,16 @@ interface HeldReminder extends Held {
   readonly record: ConsumedRecord
 }
 
-/** A reminder that is looked up, and the delivery to give out, if any. */
 interface Lookup {
   hasEnded: boolean
   due?: DueDelivery | undefined
 }
 
-/** A requested attempt and its key. */
 interface RequestedAttempt {
   readonly name: AttemptRequestKey
   readonly ask: AttemptRequest
 }
 
-/** The consumer of the due topic. */
 export class DeliveryConsumer {
   readonly #ports: DeliveryConsumerPorts
   readonly #poll: GroupConsumer['poll']
@@ -85,13 +82,11 @@ export class DeliveryConsumer {
   readonly #read = reminderReader()
   /** By delivery: the reminders that wait until the current one is released. */
   readonly #held = new Map<string, HeldReminder[]>()
-  /** Look-ups in the order of delivery. */
   readonly #lookups: Lookup[] = []
-  /** New deliveries to give out. */
   readonly #new: DueDelivery[] = []
   readonly #limits: FirstAttemptLimits
   #isConsumed = false
-  /** Why a look-up failed, for the consumer. */
+  /** Why a look-up failed; `consume` throws it. */
   #failure: unknown
 
   constructor(ports: DeliveryConsumerPorts, poll: GroupConsumer['poll']) {
@@ -100,7 +95,6 @@ export class DeliveryConsumer {
     this.#poll = poll
   }
 
-  /** Records may have arrived. */
   onRecords(): void {
     this.#changed.notify()
   }
@@ -127,8 +121,8 @@ export class DeliveryConsumer {
   }
 
   /**
-   * Gives out a delivery before it is stored, if it is new and somebody consumes. Returns undefined when its result is stored. Otherwise
-   * returns after how many milliseconds a reminder of the stored delivery is due. Throws `Unavailable`.
+   * Gives out a delivery before it is stored, if it is new and somebody consumes. Returns undefined when its result is stored, else the
+   * milliseconds until a reminder of the stored delivery is due. Throws `Unavailable`.
    */
   async attemptFirst(delivery: Delivery): Promise<number | undefined> {
     const { id, render } = delivery
@@ -147,7 +141,6 @@ export class DeliveryConsumer {
     return { stored: undefined, begun: FIRST_ATTEMPT_CHECKED_AFTER_MS, taken_back: 0 }[settled]
   }
 
-  /** The next delivery that was looked up, in order. */
   #lookedUp(): DueDelivery | undefined {
     while (this.#lookups[0]?.hasEnded === true) {
       const due = this.#lookups.shift()?.due
@@ -178,7 +171,7 @@ export class DeliveryConsumer {
     void this.#start(this.#lookUp(held))
   }
 
-  /** Takes a look-up in its order. It never rejects. */
+  /** `finding` must not reject. */
   async #start(finding: Promise<DueDelivery | undefined>): Promise<void> {
     const lookup: Lookup = { hasEnded: false }
     this.#lookups.push(lookup)
@@ -187,7 +180,7 @@ export class DeliveryConsumer {
     this.#changed.notify()
   }
 
-  /** Starts the next waiting reminder of the same delivery. */
+  /** Starts the next waiting reminder of the delivery. */
   #release({ reminder: { id } }: Held): void {
     const next = this.#held.get(id)?.shift()
     if (next === undefined) this.#held.delete(id)
@@ -200,7 +193,7 @@ export class DeliveryConsumer {
     this.#release(held)
   }
 
-  /** Looks up the delivery of a reminder. If the look-up fails, the record goes back to its partition. */
+  /** If the look-up fails, the record goes back to its partition. */
   async #lookUp(held: HeldReminder): Promise<DueDelivery | undefined> {
     try {
       const due = await this.#dueOf(held)
@@ -320,7 +313,7 @@ export class DeliveryConsumer {
     await this.#show(after)
   }
 
-  /** Shows the delivery in the list, or reminds somebody to do so later. If it is scheduled, its next attempt does. */
+  /** Shows the delivery in the list, or sends a reminder to do so later. A scheduled delivery is shown with its next attempt. */
   async #show(progress: Progress): Promise<void> {
     const isShown = await show(progress, this.#ports.list, neverAborted())
     if (isShown || progress.status === 'scheduled') return
@@ -328,14 +321,13 @@ export class DeliveryConsumer {
     await this.#remind({ id, render, waitMs: DELIVERY_SHOWN_AGAIN_MS, step: OUT_OF_DATE })
   }
 
-  /** Sends the reminder of the next attempt in the schedule. */
   async #remindOf(progress: Progress): Promise<void> {
     const { delivery, status, step } = progress
     const { id, render } = delivery
     if (status === 'scheduled') await this.#remind({ id, render, waitMs: this.#remainingMs(progress), step })
   }
 
-  /** The rest of a stored wait, which another clock may have written. */
+  /** Another clock may have written the wait. */
   #remainingMs(written: Progress | AttemptRequest): number {
     return remainingMs(written, this.#ports.clock.now())
   }
@@ -346,14 +338,14 @@ export class DeliveryConsumer {
 }
 
 /**
- * Returns a new signal that never aborts. Each call of the store and of Kafka ends by itself, and a started operation must be finished.
- * A new signal per call, as listeners on a shared one are searched linearly.
+ * A started operation must be finished, and each call of the store and of Kafka ends by itself. A new signal per call, since listeners on a
+ * shared one are searched linearly.
  */
 export function neverAborted(): AbortSignal {
   return new AbortController().signal
 }
 
-/** Why the stored objects of a delivery cannot be read; undefined for any other error. */
+/** Returns undefined if the error does not say that a stored object is unreadable. */
 function unreadOf(cause: unknown): Unread | undefined {
   if (cause instanceof NewerFormat) return { newer: cause }
   return cause instanceof UnreadableObject ? { fault: cause.message } : undefined

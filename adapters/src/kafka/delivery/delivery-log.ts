@@ -1,10 +1,10 @@
 /**
- * The delivery log of several events processes. The artifact store keeps the deliveries, and Kafka the reminders. Due reminders are in
- * one topic whose partitions are shared among the processes. A delivery is always in the same partition. So all its reminders come to
- * one process, which processes one of them at a time; see `delivery-consumer.ts`.
+ * The delivery log of several events processes. The artifact store keeps the deliveries, and Kafka the reminders. Due reminders are in one
+ * topic whose partitions are shared among the processes. All reminders of a delivery are in one partition, so they come to one process,
+ * which processes one of them at a time; see `delivery-consumer.ts`.
  *
- * The object is written first, then the next reminder is sent, then the current one is done. If a process is killed, its reminder
- * remains. The next process continues from the object: it calls the receiver again only if the attempt was not written.
+ * The object is written first, then the next reminder is sent, then the current one is done. If a process is killed, its reminder remains.
+ * The next process continues from the object: it calls the receiver again only if the attempt was not written.
  *
  * A new delivery needs neither, if the process that schedules it also delivers: see `contract/src/port/first-attempt.ts`.
  *
@@ -30,30 +30,28 @@ import { type AttemptRequest, type DeliveryStore, deliveryStoreIn } from './deli
 import { type Progress, recordOf } from './progress.ts'
 import { WEBHOOK_GROUP, WEBHOOK_TOPICS } from './topic.ts'
 
-/** How often a delivery is looked for that is known and not stored, before it counts as absent: its process may have died. */
+/** How often to look for a delivery that is announced but not stored, before it counts as absent: its process may have died. */
 const ANNOUNCED_LOOKS_MAX = 10
 
 export interface DeliveryLogPorts {
-  /** A connection to a Kafka in which `webhookTopics` are prepared. */
+  /** To a Kafka in which `webhookTopics` are prepared. */
   readonly connection: KafkaConnection
   readonly artifacts: ArtifactStore
   /** The clock by which deliveries are due. */
   readonly clock: Clock
   readonly ids: Ids
-  /** Shows the deliveries, where it is a view; absent = this process changes nothing that it shows. */
+  /** Absent = this process does not change the list. */
   readonly list?: Pick<DeliveryListView, 'put' | 'add'>
 }
 
 interface DeliveryLogSettings {
-  /** Prefix of topic and group names; see `TopicSettings`. */
+  /** See `TopicSettings`. */
   readonly prefix: string
-  /** The service's own bucket. */
   readonly bucket: string
-  /** Called for each dead-lettered reminder, for a counter. */
   readonly deadLettered?: (() => void) | undefined
 }
 
-/** The operations that need no membership of the group, for the API. */
+/** The operations for the API, which need no membership of the group. */
 interface DeliveryReader extends Pick<DeliveryLog, 'schedule' | 'find' | 'listByRender' | 'redeliver'> {
   /**
    * Removes the deliveries of a render, delivered or not. Safe to repeat. The progress of a delivery in hand may be written once more;
@@ -64,13 +62,11 @@ interface DeliveryReader extends Pick<DeliveryLog, 'schedule' | 'find' | 'listBy
 
 /** Closing it leaves the group; other processes get the deliveries in hand. */
 export interface KafkaDeliveryLog extends DeliveryLog, DeliveryReader, AsyncDisposable {
-  /** False after a silence so long that only a new process helps. */
+  /** As in `GroupConsumer`. */
   isAlive(): boolean
-  /** The work left in the partitions of this process. */
   lag(): readonly Lag[]
 }
 
-/** Makes a log for processes that make no attempts. */
 export function kafkaDeliveryReader(ports: DeliveryLogPorts, settings: DeliveryLogSettings): DeliveryReader {
   return deliveryReaderOn(deliveryStoreIn(ports.artifacts, settings), ports, settings)
 }
@@ -98,7 +94,7 @@ function deliveryReaderOn(
   }
 }
 
-/** A receiver may ask for a delivery during its first attempt, before it is stored. Waits for that. */
+/** Waits if the delivery is not stored yet: a receiver may ask for it during its first attempt. */
 async function findStored(
   store: DeliveryStore,
   { id, connection: { clock } }: DeliveryLogPorts & { readonly id: string },
@@ -116,7 +112,7 @@ interface StoredSchedule extends DeliveryLogPorts, DeliveryLogSettings {
   readonly due: readonly { readonly delivery: Delivery; readonly waitMs: number }[]
 }
 
-/** Stores deliveries of which there is no attempt yet, with a reminder of each. Those that are stored stay as they are. */
+/** Stores deliveries without attempts, and sends a reminder of each. Deliveries that are already stored stay as they are. */
 async function storeScheduled(
   store: DeliveryStore,
   { due, ...sender }: StoredSchedule,
@@ -127,7 +123,7 @@ async function storeScheduled(
   // Also for existing objects: the process that wrote one may have died before it sent the reminder.
   const reminders = due.map(({ delivery: { id, render }, waitMs }) => ({ id, render, waitMs, step: 0 }))
   await sendReminders(sender, reminders, signal)
-  // Those that the list misses now are shown with their first attempt.
+  // A delivery that the list misses now is shown with its first attempt.
   await Promise.all(due.map(({ delivery }) => showScheduled(delivery, sender.list, signal)))
 }
 
@@ -165,7 +161,7 @@ export async function openKafkaDeliveryLog(
     ...deliveryReaderOn(store, ports, settings),
     async schedule(deliveries, scheduling) {
       scheduling.throwIfAborted()
-      // From here on it goes on while stopping: calls that are under way must not be made again.
+      // Continues while stopping: a call that is under way must not be made again.
       const due: StoredSchedule['due'][number][] = []
       await attempts(deliveries, async (delivery) => {
         const waitMs = await dueConsumer.attemptFirst(delivery)
@@ -190,7 +186,6 @@ interface AttemptRequestContext extends DeliveryLogPorts, DeliveryLogSettings {
 
 const NONCE_BYTES = 16
 
-/** Takes a free request number and sends a reminder of it. */
 async function requestAttempt(
   store: DeliveryStore,
   asking: AttemptRequestContext,
@@ -214,7 +209,7 @@ async function requestAttempt(
 }
 
 /**
- * Sends reminders of requests that are long overdue: their reminder was never sent, or nothing is being processed. Raises the step by
+ * Sends a reminder of each request that is long overdue: its reminder was never sent, or nothing is being processed. Raises the step by
  * two, since a reminder that is one step behind makes its consumer send the later one again.
  */
 async function remindOverdueRequests(

@@ -1,11 +1,10 @@
-/** Shows a delivery in the list of deliveries. No delivery waits for the list. */
 import type { Delivery } from '@platen/contract/domain/delivery.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
 import { listedDelivery } from '@platen/contract/port/listed-delivery.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { type Progress, recordOf } from './progress.ts'
 
-/** Shows a delivery as it is. Returns false if the list cannot be reached: then it has to be shown again. */
+/** Returns false if the list cannot be reached: the delivery must then be shown again. No delivery waits for the list. */
 export async function show(
   progress: Progress,
   list: Pick<DeliveryListView, 'put'> | undefined,
@@ -16,7 +15,7 @@ export async function show(
   return await isReached(() => list.put(progress.delivery, shown, signal))
 }
 
-/** Shows a delivery that was just scheduled, unless it is shown already. */
+/** Shows a scheduled delivery unless it is shown already. */
 export async function showScheduled(
   delivery: Delivery,
   list: Pick<DeliveryListView, 'add'> | undefined,

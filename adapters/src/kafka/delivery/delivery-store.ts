@@ -22,7 +22,6 @@ import { WEBHOOK_OBJECTS_AT_ONCE } from '../limit.ts'
 import { initialProgress, type Progress } from './progress.ts'
 import { COUNT, NAME, readJson, VERSION } from './reminder.ts'
 
-/** A requested attempt. */
 export interface AttemptRequest {
   readonly nonce: string
   /** Grows with each deferral. */
@@ -32,7 +31,6 @@ export interface AttemptRequest {
   readonly waitMs?: number
 }
 
-/** The content of an object is damaged. */
 export class UnreadableObject extends Error {
   override readonly name = 'Unreadable'
 }
@@ -40,11 +38,11 @@ export class UnreadableObject extends Error {
 export interface DeliveryStore {
   /** Creates a delivery, unless it exists. Resolves when it can be read and found. */
   create(delivery: Delivery, now: Instant, signal: AbortSignal): Promise<void>
-  /** Makes a delivery known that is not stored yet. Returns false if it was known. */
+  /** Creates the index of a delivery that is not stored yet. Returns false if it existed. */
   announce(delivery: Delivery, signal: AbortSignal): Promise<boolean>
   write(progress: Progress, signal: AbortSignal): Promise<void>
   read(id: string, render: RenderId, signal: AbortSignal): Promise<Progress | undefined>
-  /** `announced`: it is known, and not stored yet. */
+  /** `announced`: the delivery is known, and not stored yet. */
   find(id: string, signal: AbortSignal): Promise<Progress | 'announced' | undefined>
   listByRender(render: RenderId, signal: AbortSignal): Promise<readonly Progress[]>
   /** Takes a free request number; undefined if there is none. */
@@ -57,7 +55,7 @@ export interface DeliveryStore {
 
 const ROOT = 'delivery'
 
-/** The delivery store in a bucket. Its methods throw `Unavailable`, `UnreadableObject` and `NewerFormat`. */
+/** Its methods throw `Unavailable`, `UnreadableObject` and `NewerFormat`. */
 export function deliveryStoreIn(store: ArtifactStore, { bucket }: { readonly bucket: string }): DeliveryStore {
   const artifacts = limitConcurrency(store)
   const progressFaults = compileValidator(PROGRESS_SCHEMA)
@@ -133,7 +131,7 @@ function addressesIn(bucket: string) {
   }
 }
 
-/** Limits the number of concurrent calls. With more, some would wait for a connection until they time out. */
+/** With more concurrent calls, some would wait for a connection until they time out. */
 function limitConcurrency(store: ArtifactStore): Pick<ArtifactStore, 'get' | 'put' | 'create' | 'delete' | 'list'> {
   const calls = openFairSemaphore({ permits: WEBHOOK_OBJECTS_AT_ONCE, permitsPerTenant: WEBHOOK_OBJECTS_AT_ONCE })
   const limited = async <T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> => {

@@ -1,8 +1,8 @@
 /**
  * The progress of a delivery, and what to do about a reminder of it. Pure.
  *
- * Each change of the schedule raises `step` by one. The object is written before the next reminder is sent. If the process dies in
- * between, only the reminder of the step before exists; such a reminder makes its consumer send the next one again.
+ * Each change of the schedule raises `step` by one. The object is written before the next reminder is sent. If the process dies in between,
+ * only the reminder of the step before exists; it makes its consumer send the next one again.
  */
 
 import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/domain/delivery.ts'
@@ -19,15 +19,14 @@ export interface Progress {
   readonly waitMs?: number
   readonly reason?: string
   readonly step: number
-  /** All attempts of the schedule made so far. */
+  /** Attempts of the schedule; requested ones do not count. */
   readonly attempts: number
   /** The last `WEBHOOK_ATTEMPTS_KEPT_MAX` attempts, oldest first, requested ones included. */
   readonly made: readonly Attempt[]
-  /** Nonces of the last requested attempts that were made: as many as can be requested at once. */
+  /** Nonces of the last requested attempts that were made. Keeps as many as can be requested at once. */
   readonly answered: readonly string[]
 }
 
-/** A new delivery, due at once. */
 export function initialProgress(delivery: Delivery, now: Instant): Progress {
   const nothing = { step: 0, attempts: 0, made: [], answered: [] }
   return { delivery, status: 'scheduled', dueAt: now, ...nothing }
@@ -41,7 +40,6 @@ export interface MadeAttempt {
   readonly now: Instant
 }
 
-/** Returns the progress after an attempt. */
 export function afterAttempt(progress: Progress, { attempt, next, nonce, now }: MadeAttempt): Progress {
   const { delivery, step, attempts, made, answered } = progress
   const isAsked = nonce !== undefined
@@ -63,7 +61,6 @@ interface Deferral {
   readonly now: Instant
 }
 
-/** Returns the progress after a deferral without an attempt. */
 export function afterDeferral(progress: Progress, { waitMs, reason, now }: Deferral): Progress {
   const step = progress.step + 1
   return { ...progress, dueAt: now + waitMs, waitMs, step, ...(reason !== undefined && { reason }) }
@@ -74,16 +71,17 @@ export function remainingMs({ dueAt, waitMs = 0 }: Pick<Progress, 'dueAt' | 'wai
   return Math.min((dueAt ?? now) - now, waitMs)
 }
 
-/** The delivery as callers of the log see it. */
 export function recordOf(progress: Progress): DeliveryRecord {
   const { waitMs: _waitMs, ...standing } = statusOf(progress)
   return { delivery: progress.delivery, ...standing, attempts: progress.made }
 }
 
-/** The reaction to a reminder: give out the delivery, send the next reminder again, or ignore it. */
 type Verdict = 'give' | 'remind' | 'forget'
 
-/** Decides on a reminder of step `reminded` while the progress is at `step`. */
+/**
+ * Decides on a reminder of step `reminded` while the progress is at `step`: give out the delivery, send the next reminder again, or ignore
+ * it.
+ */
 export function verdictOn(reminded: number, step: number): Verdict {
   if (reminded === step) return 'give'
   return reminded === step - 1 ? 'remind' : 'forget'

@@ -1,6 +1,6 @@
 /**
- * The records of the topics: which delivery to process, and when. The delivery store keeps everything else. So a reminder stays small
- * however many attempts there were, and a duplicate or late one is recognized as out of date.
+ * The records of the topics: which delivery to process, and when. The delivery store keeps everything else. So a reminder stays small, and
+ * a duplicate or late one is recognized as out of date.
  */
 
 import { FORMAT, type NewerFormat, newerFormat } from '@platen/contract/domain/format.ts'
@@ -9,19 +9,18 @@ import { compileValidator, type Validator } from '@platen/contract/schema/valida
 import type { Instant } from '@platen/lib/brand.ts'
 
 export interface Reminder {
-  /** Id of the delivery. */
   readonly id: string
   readonly render: RenderId
   readonly dueAt: Instant
   /** When the wait in its delay topic ends; no later than `dueAt`. */
   readonly ripeAt: Instant
-  /** Step of the progress when it was sent; out of date if the progress has moved on. */
+  /** Step of the progress when the reminder was sent. The reminder is out of date if the progress has moved on. */
   readonly step: number
   /** Present = a requested attempt; absent = the next one of the schedule. */
   readonly ask?: AttemptRequestKey
 }
 
-/** Identifies a requested attempt: by its number, and by a nonce, as numbers are used again. */
+/** The number alone is not unique, since numbers are used again. */
 export interface AttemptRequestKey {
   readonly number: number
   readonly nonce: string
@@ -30,7 +29,6 @@ export interface AttemptRequestKey {
 /** A name that may be part of a key in the artifact store. */
 export const NAME = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' } as const
 export const COUNT = { type: 'integer', minimum: 0 } as const
-/** The formats that this version reads. Each record and object states its own. */
 export const VERSION = { type: 'integer', minimum: 1, maximum: FORMAT } as const
 
 const SCHEMA = {
@@ -47,12 +45,11 @@ const SCHEMA = {
   },
 } as const
 
-/** Why something stored is not read: it is of a newer format, or something is wrong with it, which quotes nothing of it. */
+/** Why something stored is not read. `fault` quotes nothing of it. */
 export type Unread = { readonly newer: NewerFormat } | { readonly fault: string }
 
 type ReadReminder = (value: Uint8Array | null) => { readonly value: Reminder } | Unread
 
-/** Makes a reader of reminders. */
 export function reminderReader(): ReadReminder {
   const faultsOf = compileValidator(SCHEMA)
   return (bytes) => {
@@ -62,7 +59,7 @@ export function reminderReader(): ReadReminder {
   }
 }
 
-/** Parses JSON, checks it with the validator, and returns it without its format. */
+/** Parses JSON, validates it, and returns it without its format. */
 export function readJson(bytes: Uint8Array, faultsOf: Validator): { readonly value: unknown } | Unread {
   let value: unknown
   try {

@@ -1,9 +1,8 @@
-/** The topics of webhook deliveries: one of due deliveries, one per wait, and one of dead letters. */
 import { DEAD_LETTERS_KEPT_MS, WEBHOOK_RETRY_MS } from '@platen/contract/domain/limit.ts'
 import { KAFKA_DEAD_BYTES_MAX, KAFKA_QUEUE_KEPT_MS } from '../limit.ts'
 import { deletedAfter, type Topic, type TopicSettings } from '../topic.ts'
 
-/** Due deliveries. The id of a delivery is its key, which determines the partition and so the process that handles it. */
+/** The key is the id of a delivery. It determines the partition, and so the process that handles the delivery. */
 export const DUE_TOPIC = 'webhook.due'
 /** Records that nobody could read, with the reason. */
 export const WEBHOOK_DEAD_TOPIC = 'webhook.dead'
@@ -12,10 +11,9 @@ export const WEBHOOK_GROUP = 'webhook'
 
 /** At most this many processes can share the work. */
 const DUE_PARTITIONS = 12
-/** With one partition its head is always the next to be forwarded. Records only wait there; one process forwards thousands a second. */
+/** With one partition, its head is always the next record to forward. Records only wait there; one process forwards thousands a second. */
 const DELAY_PARTITIONS = 1
 
-/** A topic for one wait. */
 export interface DelayTopic {
   readonly topic: string
   readonly waitMs: number
@@ -27,16 +25,14 @@ export const DELAY_TOPICS: readonly DelayTopic[] = WEBHOOK_RETRY_MS.map((waitMs)
   waitMs,
 }))
 
-/** The topics that each member of the group reads. */
 export const WEBHOOK_TOPICS: readonly string[] = [DUE_TOPIC, ...DELAY_TOPICS.map(({ topic }) => topic)]
 
-/** By what a delivery waits for: a free call, or the time of its next attempt. */
+/** What a delivery waits for: a free call, or the time of its next attempt. */
 export const WEBHOOK_WAITS = [
   { name: 'call', group: WEBHOOK_GROUP, topics: [DUE_TOPIC] },
   { name: 'time', group: WEBHOOK_GROUP, topics: DELAY_TOPICS.map(({ topic }) => topic) },
 ]
 
-/** The topics to prepare with `prepareTopics`. */
 export function webhookTopics({ partitions }: TopicSettings): readonly Topic[] {
   const read = { groups: [WEBHOOK_GROUP], config: deletedAfter(KAFKA_QUEUE_KEPT_MS) }
   return [

@@ -1,6 +1,6 @@
 /**
- * Reads from Kafka how many renders wait in each queue, and for how long, and what readers of the event log and the dispatchers of webhooks
- * have left. Consumers only know the records that they have fetched, and without any consumer nobody else would report the backlog.
+ * Reads from Kafka how many renders wait in each queue and for how long, and the lag of the readers of the event log and of the dispatchers
+ * of webhooks. Consumers only know records that they have fetched, and without any consumer nobody else would report the backlog.
  */
 import type { Backlog, GroupBacklog, QueueBacklog } from '@platen/contract/domain/backlog.ts'
 import { LANES } from '@platen/contract/domain/render.ts'
@@ -15,7 +15,7 @@ const SECOND_MS = 1000
 /** How often the queue backlog is measured: as often as metrics are scraped. */
 const KAFKA_BACKLOG_EVERY_MS = 15 * SECOND_MS
 
-/** Topics that a group reads, without the prefix. */
+/** Names have no prefix. */
 interface GroupTopics {
   /** For people. */
   readonly name: string
@@ -24,16 +24,14 @@ interface GroupTopics {
 }
 
 interface BacklogWatch extends AsyncDisposable {
-  /** The last backlog read; undefined if that was too long ago. */
+  /** Returns undefined if the last backlog was read too long ago. */
   last(): Backlog | undefined
 }
 
 interface BacklogSettings {
-  /** Prefix of topic and group names; see `TopicSettings`. */
+  /** See `TopicSettings`. */
   readonly prefix: string
-  /** Names of the readers of the event log. */
   readonly readers: readonly string[]
-  /** The topics of webhook deliveries. */
   readonly deliveries: readonly GroupTopics[]
 }
 
@@ -51,7 +49,7 @@ export function watchBacklog(connection: KafkaConnection, settings: BacklogSetti
   const follow = async () => {
     while (!signal.aborted) {
       try {
-        // kafkajs retries for a while if nobody answers, and closing does not wait for that.
+        // If nobody answers, kafkajs retries for a while. Closing does not wait for that.
         seen = { backlog: await raceAbort(readBacklog(connection, settings), signal), at: clock.monotonic() }
       } catch (err) {
         log.debug({ err }, 'backlog not read')
@@ -72,7 +70,7 @@ export function watchBacklog(connection: KafkaConnection, settings: BacklogSetti
   }
 }
 
-/** Reads the whole backlog. Rejects as kafkajs does. */
+/** Rejects as kafkajs does. */
 export async function readBacklog(
   connection: KafkaConnection,
   { prefix, readers, deliveries }: BacklogSettings,
@@ -83,7 +81,7 @@ export async function readBacklog(
     return { name, records: heads.reduce((sum, each) => sum + recordsOf(each), 0) }
   }
   const leftByReader = (name: string) => leftIn({ name, group: readerGroup(name), topics: [EVENT_TOPIC] })
-  // One after the other: nobody would handle the rejection of a call that is not awaited yet, and it would end the process.
+  // One after the other: a call that is not awaited yet could reject unhandled, which would end the process.
   return {
     queues: await readQueues(connection, prefix),
     readers: await Promise.all(readers.map(leftByReader)),
@@ -107,7 +105,7 @@ async function readQueues(connection: KafkaConnection, prefix: string): Promise<
   return queues
 }
 
-/** By partition number, for partitions with waiting records: the offset of the first one, and their count. */
+/** By partition number, for partitions with waiting records: the first offset, and the count. */
 type PartitionHeads = ReadonlyMap<number, { readonly offset: number; readonly count: number }>
 
 function recordsOf(heads: PartitionHeads): number {
@@ -115,7 +113,7 @@ function recordsOf(heads: PartitionHeads): number {
 }
 
 async function waitingHeads(admin: Admin, topic: string, groupId: string): Promise<PartitionHeads> {
-  // Read in this order, so that a commit in between never shows records that do not wait.
+  // In this order, so that a commit in between never shows records that do not wait.
   const ends = await admin.fetchTopicOffsets(topic)
   const [read] = await admin.fetchOffsets({ groupId, topics: [topic] })
   const committed = new Map(read?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))

@@ -1,6 +1,6 @@
 /**
  * Keeps the offsets of queues that no renderer reads. Brokers forget the committed offsets of a group without members. An autoscaler that
- * uses the lag would then count the whole log as waiting: a lane that was quiet for a week would get the maximum number of renderers.
+ * uses the lag would then count the whole log as waiting, and start the maximum number of renderers for a lane that was quiet for a week.
  */
 import { LANES } from '@platen/contract/domain/render.ts'
 import { ENGINES } from '@platen/contract/domain/render-options.ts'
@@ -30,7 +30,7 @@ export function keepOffsets(connection: KafkaConnection, { prefix }: { readonly 
   }
 }
 
-/** Renews the offsets of all queues, one after the other. Never rejects: the next round retries, long before brokers forget. */
+/** Never rejects: the next round retries, long before brokers forget. */
 async function renewQueues(connection: KafkaConnection, prefix: string, closing: AbortSignal): Promise<void> {
   const signal = AbortSignal.any([closing, connection.clock.timeout(KAFKA_PREPARE_MS_MAX)])
   for (const engine of ENGINES) {

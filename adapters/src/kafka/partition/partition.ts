@@ -1,17 +1,15 @@
-/** One partition as its consumer holds it: the buffered records, and which records are done. */
 import type { KafkaMessage } from 'kafkajs'
 import { type KnownRecord, knownRecordOf, openSearch } from '../client/fingerprint.ts'
 import type { Position, Watermark } from './watermark.ts'
 
 const KIB = 1024
 
-/** Bytes of one partition that a consumer holds before they are taken. The last fetch may exceed it. */
+/** Bytes of one partition that a consumer buffers. The last fetch may exceed it. */
 export const KAFKA_BUFFERED_BYTES_MAX = 64 * KIB
 
 /** Records of one partition between the oldest unfinished and the newest fetched one: what a crash delivers again. */
 export const KAFKA_UNCOMMITTED_RECORDS_MAX = 1000
 
-/** The records left in an assigned partition. */
 export interface Lag {
   readonly topic: string
   readonly partition: number
@@ -19,7 +17,6 @@ export interface Lag {
   readonly records: number
 }
 
-/** A record and its position. */
 export interface StoredRecord {
   readonly topic: string
   readonly partition: number
@@ -27,55 +24,50 @@ export interface StoredRecord {
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headers: Readonly<Record<string, Buffer | undefined>>
-  /** Tells it from the record at the same offset of another log. */
+  /** Differs from that of the record at the same offset of another log. */
   readonly fingerprint: string
 }
 
 export interface Partition {
   readonly topic: string
   readonly partition: number
-  /** The offset committed last in this assignment. */
   committed: number | undefined
-  /** Is fetching paused until there is room? */
   isPaused: boolean
   /** Was it opened again because its log is another one than before? */
   hasOtherLog: boolean
   /**
-   * Everything before this position is done. Returns the offset to fetch from: there, or at the record before if its fingerprint is known.
-   * Until the records that are known of the log were fetched again, nothing may be committed.
+   * Everything before `start` is done. Returns the offset to fetch from: `start`, or the record before it if its fingerprint is known.
+   * Nothing may be committed until the known records of the log were fetched again.
    */
   startAt(start: Position, committed: number | undefined): number
   /**
-   * Returns where to fetch after a pause, given the next offset: at the last record fetched, to see whether the log still has it. Until
-   * then, nothing may be committed.
+   * Returns the offset to fetch from after a pause, given the next offset: the last fetched record, to see whether the log still has it.
+   * Nothing may be committed until then.
    */
   checkFrom(next: number): number
-  /** Returns a known record that is not in the log that was fetched: it is another log, such as an older copy. */
+  /** Returns a known record that the fetched log lacks: it is another log, such as an older copy. */
   missing(messages: readonly KafkaMessage[], highWatermark: number): KnownRecord | undefined
   /** Buffers the fetched records, except known ones. Returns how many were added. */
   add(messages: readonly KafkaMessage[], highWatermark: number): number
-  /** Takes the next record; it is in hand from now on. */
   shift(): StoredRecord | undefined
-  /** Puts a taken record back to its position. */
   requeue(record: StoredRecord): void
   done(record: StoredRecord): void
   isFull(): boolean
-  /** The offset to commit; undefined if nothing is new. */
+  /** Undefined if nothing is new. */
   position(): Position | undefined
-  /** Were the records that are known of the log fetched again since its start? */
+  /** Were the known records of the log fetched again since the start? */
   isKnown(): boolean
-  /** Records that are not done, including records not fetched yet, as of the last fetch that returned any. */
+  /** Records that are not done, including those not fetched yet, as of the last fetch that returned any. */
   lag(): number
-  /** The partition goes to another member: drops the buffered records. */
+  /** Drops the buffered records, since the partition goes to another member. */
   revoke(): void
 }
 
-/** The name of a partition within a process. */
 export function partitionName(topic: string, partition: number): string {
   return `${topic}/${partition}`
 }
 
-/** Opens a newly assigned partition. The watermark holds what is known of it from earlier assignments. */
+/** Opens a newly assigned partition. The watermark is that of earlier assignments. */
 export function openPartition(topic: string, partition: number, watermark: Watermark): Partition {
   const waiting = openBuffer()
   let end = 0
@@ -118,10 +110,10 @@ export function openPartition(topic: string, partition: number, watermark: Water
     requeue: (record) => waiting.put([record]),
     done({ offset }) {
       watermark.done(offset)
-      // It may have been requeued before.
+      // It may have been requeued.
       waiting.remove(offset)
     },
-    // Fetches known records again before it is full, since nothing is committed before that.
+    // Not full before the known records were fetched again, since nothing is committed until then.
     isFull: () =>
       search.isOver() &&
       (waiting.bytes() >= KAFKA_BUFFERED_BYTES_MAX || watermark.pendingCount() >= KAFKA_UNCOMMITTED_RECORDS_MAX),
@@ -138,13 +130,12 @@ export function openPartition(topic: string, partition: number, watermark: Water
   }
 }
 
-/** Records in the order of their offsets. */
 function openBuffer() {
   let records: StoredRecord[] = []
   let bytes = 0
   return {
     bytes: () => bytes,
-    /** Records that are fetched again, or given back, may come before those that are here. */
+    /** Records that are fetched again or requeued may come before those that are here. */
     put(added: readonly StoredRecord[]): void {
       records.push(...added)
       records.sort((a, b) => a.offset - b.offset)
@@ -160,7 +151,6 @@ function openBuffer() {
       const [record] = at < 0 ? [] : records.splice(at, 1)
       if (record !== undefined) bytes -= bytesOf(record)
     },
-    /** Returns what it had. */
     clear(): readonly StoredRecord[] {
       const cleared = records
       records = []
@@ -184,7 +174,7 @@ function storedAs(
   }
 }
 
-/** Returns the first value of a header. Kafka allows several; ours have one. */
+/** Kafka allows several values; our headers have one. */
 function firstValue(value: Buffer | string | (Buffer | string)[] | undefined): Buffer | undefined {
   const first = Array.isArray(value) ? value[0] : value
   return typeof first === 'string' ? Buffer.from(first) : first

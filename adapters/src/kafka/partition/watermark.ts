@@ -10,34 +10,32 @@ import type { KnownRecord } from '../client/fingerprint.ts'
 export interface Watermark {
   /** Registers a fetched record. Returns whether to hand it out: false if it is in hand or done already. */
   begin(record: KnownRecord): boolean
-  /** Marks a record as done. May be repeated, and the record may be unknown here. */
+  /** May be repeated; the record may be unknown here. */
   done(offset: number): void
-  /** The record is no longer in hand and not done: if fetched again, it is handed out again. Only after the partition was revoked. */
+  /** The record is neither in hand nor done: if fetched again, it is handed out again. Only after the partition was revoked. */
   release(offset: number): void
-  /** The offset to commit; undefined if nothing was fetched since `reset`. */
+  /** Undefined if nothing was fetched since `reset`. */
   position(): Position | undefined
   /** The number of records from the oldest one that is not done to the newest. */
   pendingCount(): number
-  /** The record with the highest offset that was ever fetched. All that is known here holds only for a log that contains it. */
+  /** The fetched record with the highest offset. What is known here holds only for a log that contains it. */
   last(): KnownRecord | undefined
-  /** Every record below this offset is done: it is committed. While nothing was fetched, it may be lower than before. */
+  /** Every record below this offset is done: it is committed. If nothing was fetched yet, it may be lower than before. */
   pass(offset: number): void
   /** The partition was revoked: the next fetch may begin at any offset. Records in hand or done stay known. */
   reset(): void
 }
 
-/** An offset to commit. */
 export interface Position {
   readonly offset: number
-  /** The fingerprint of the record before it; undefined if that record is not known. */
+  /** The fingerprint of the record before it, if known. */
   readonly fingerprint: string | undefined
 }
 
-/** Opens a watermark for a partition of which nothing was fetched. */
 export function openWatermark(): Watermark {
   /** Every record below this offset is done. */
   let low = 0
-  /** Records fetched since the last reset, from the position on, ascending. Complete, although offsets themselves may have gaps. */
+  /** Records fetched since the last reset, from the position on, ascending. Offsets may have gaps. */
   let begun: KnownRecord[] = []
   /** The offset after the last fetched record. */
   let next: number | undefined
@@ -88,7 +86,7 @@ export function openWatermark(): Watermark {
     last: () => last,
     pass(offset) {
       next = Math.max(next ?? 0, offset)
-      // Without a fetched record, a lower offset than before belongs to another log, such as that of a topic that was made again.
+      // If no record was fetched, a lower offset belongs to another log, for example of a topic that was created again.
       if (last === undefined) low = offset
       if (offset <= low) return
       low = offset
@@ -111,7 +109,7 @@ function positionAfter(before: KnownRecord | undefined, offset: number | undefin
   return { offset, fingerprint: before?.offset === offset - 1 ? before.fingerprint : undefined }
 }
 
-/** Inserts a record. Offsets come in order, except those that are fetched again. */
+/** Offsets come in order, except those that are fetched again. */
 function insert(sorted: KnownRecord[], record: KnownRecord): void {
   let at = sorted.length
   for (let last = sorted[at - 1]; last !== undefined && last.offset >= record.offset; last = sorted[at - 1]) {

@@ -5,7 +5,7 @@ import type { DeliveryListView, DeliveryQuery, ListedDelivery } from '@platen/co
 import { idRangeOf } from '@platen/contract/port/listed-render.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 
-/** Makes an empty list. It never forgets that a delivery was removed. */
+/** Never forgets that a delivery was removed. */
 export function memoryDeliveryList(clock: Clock): DeliveryListView {
   const scopes = new Map<string, Map<RenderId, ListedDelivery | 'removed'>>()
   const shownIn = ({ account, environment }: IdScope) => {

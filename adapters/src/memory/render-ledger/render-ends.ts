@@ -1,9 +1,8 @@
-/** The ends of renders if the whole service is one process. */
 import { openEndWaiters } from '@platen/contract/port/end-waiters.ts'
 import type { RenderEnds } from '@platen/contract/port/render-ends.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 
-/** Makes the port, and a ledger that reports each end to it. */
+/** For a service of one process: `ends` learns of each end from the returned ledger. */
 export function memoryRenderEnds<Ledger extends RenderLedger>(ledger: Ledger): { ledger: Ledger; ends: RenderEnds } {
   const waiters = openEndWaiters()
   return {

@@ -6,7 +6,7 @@ import { idRangeOf } from '@platen/contract/port/listed-render.ts'
 import type { ListedRender, RenderListView, RenderQuery } from '@platen/contract/port/render-list.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 
-/** Makes an empty list. It never forgets that a render was removed. */
+/** Never forgets that a render was removed. */
 export function memoryRenderList(clock: Clock): RenderListView {
   const scopes = new Map<string, Map<RenderId, ListedRender | 'removed'>>()
   const rendersOf = ({ account, environment }: IdScope) => {

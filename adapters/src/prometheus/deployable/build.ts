@@ -1,15 +1,13 @@
-/** Metric of the build: which version and commit a process runs. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { installedVersion } from '../../version.ts'
 import type { Metrics } from '../registry.ts'
 
-/** The folder of this package. The Dockerfile writes the commit into it. */
+/** The Dockerfile writes the commit into this folder. */
 const PACKAGE = new URL('../../..', import.meta.url).pathname
-/** A commit of Git, with a mark if files were changed since. */
 const COMMIT = /^[0-9a-f]{7,64}(-dirty)?$/
 
-/** Registers the gauge. In an image, `folder` holds the file `commit`. Call once per `metrics`. */
+/** In an image, `folder` holds the file `commit`. */
 export function gaugeBuild(
   metrics: Metrics,
   { deployable, folder = PACKAGE }: { readonly deployable: string; readonly folder?: string },

@@ -2,17 +2,16 @@
 import { X509Certificate } from 'node:crypto'
 import type { Metrics } from '../registry.ts'
 
-/** Whose certificates they verify, or to whom they name this process. */
 const PARTIES = ['kafka', 'redis', 's3', 'receivers'] as const
 
-/** The files for one party, as PEM. */
+/** As PEM. */
 interface Certificates {
   readonly ca?: string | undefined
   readonly cert?: string | undefined
 }
 type CertificatesOf = Partial<Record<(typeof PARTIES)[number], Certificates | undefined>>
 
-/** Registers the gauge: one series for each party with files. Calls `latest` at each scrape. Call once per `metrics`. */
+/** One series for each party with files. Calls `latest` at each scrape. */
 export function gaugeCertificates(metrics: Metrics, latest: () => CertificatesOf): void {
   const read = () => {
     const certificates = latest()

@@ -1,24 +1,23 @@
 /**
  * Metrics of the event loop delay. A process whose event loop is blocked answers nobody, and nothing else shows that. prom-client's own
- * `nodejs_eventloop_lag_*` are reset at each scrape. So each of two scrapers sees only a part, and a block right after a scrape may be
- * seen by none.
+ * `nodejs_eventloop_lag_*` are reset at each scrape. So each of two scrapers sees only a part, and none may see a block right after a
+ * scrape.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Metrics } from '../registry.ts'
 
-/** Interval of the samples. Node includes it in each measured delay, although it is no delay. */
+/** Interval of the samples. Node includes it in each measured delay. */
 const RESOLUTION_MS = 10
-/** At least two minutes, as samples are never closer than the resolution. Scrapers come once a minute or more often. */
+/** At least two minutes, since samples are never closer than the resolution. Scrapers come once a minute or more often. */
 const SAMPLES_MIN = 120_000 / RESOLUTION_MS
 
 interface EventLoopOptions {
-  /** Whether the metrics are scraped; else nothing is measured. */
+  /** If false, nothing is measured. */
   readonly isRead: boolean
   /** The minimum number of samples that the gauges cover; tests use fewer. */
   readonly samplesMin?: number
 }
 
-/** Registers the gauges. Call once per `metrics`. */
 export function gaugeEventLoop(metrics: Metrics, { isRead, samplesMin = SAMPLES_MIN }: EventLoopOptions): void {
   const delay = isRead ? recentDelay(samplesMin) : undefined
   const gauge = (name: string, of: string, secondsOf: (delay: DelaySeconds) => number) =>

@@ -1,7 +1,6 @@
-/** Metric of lost spans of traces. */
 import type { Metrics } from '../registry.ts'
 
-/** Registers the counter. Calls `lostSpans` at each scrape. Call once per `metrics`. */
+/** Calls `lostSpans` at each scrape. */
 export function countLostSpans(metrics: Metrics, { lostSpans }: { lostSpans: () => number }): void {
   const help = 'Spans of traces that were not exported, because the collector was too slow, away, or refused them.'
   metrics.observableCounter('platen_trace_spans_lost_total', help, lostSpans)

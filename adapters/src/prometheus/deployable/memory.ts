@@ -1,6 +1,6 @@
 /**
- * Metrics of the memory that a process and its children use. The browsers of a renderer are processes of their own, which
- * `process_resident_memory_bytes` does not include. The kernel kills a container whose memory reaches its limit.
+ * Memory of a process and its children. The browsers of a renderer are own processes, which `process_resident_memory_bytes` does not
+ * include. The kernel kills a container whose memory reaches its limit.
  */
 import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
@@ -10,7 +10,6 @@ import type { Metrics } from '../registry.ts'
 /** The path of a container's own control group, version 2. */
 const CGROUP = '/sys/fs/cgroup'
 
-/** Registers the gauges. `cgroup` is the path of the control group. Call once per `metrics`. */
 export function gaugeMemory(metrics: Metrics, { cgroup = CGROUP }: { cgroup?: string } = {}): void {
   metrics.observableGauge(
     'platen_memory_used_bytes',
@@ -24,7 +23,7 @@ export function gaugeMemory(metrics: Metrics, { cgroup = CGROUP }: { cgroup?: st
   )
 }
 
-/** Counts like the kubelet: without file pages that were not used recently, as the kernel frees them before it kills a process. */
+/** Counts like the kubelet: without file pages that were not used recently, since the kernel frees them before it kills a process. */
 function workingSet(cgroup: string): number | undefined {
   try {
     const used = Number(readFileSync(join(cgroup, 'memory.current'), 'utf8'))

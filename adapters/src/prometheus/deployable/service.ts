@@ -1,4 +1,3 @@
-/** Metrics of a running service: lost log lines, its clock, and whether it drains. */
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Metrics } from '../registry.ts'
 
@@ -8,7 +7,7 @@ interface ServiceState {
   readonly isDraining: () => boolean
 }
 
-/** Registers the metrics. Reads the state at each scrape. Call once per `metrics`. */
+/** Reads the state at each scrape. */
 export function serviceMetrics(metrics: Metrics, { log, clock, isDraining }: ServiceState): void {
   metrics.observableCounter(
     'platen_log_lines_dropped_total',

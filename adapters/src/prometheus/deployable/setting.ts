@@ -1,4 +1,3 @@
-/** Metrics of the settings of a process that are in files: which of two it has, the ones before a change or those after it. */
 import type { Metrics } from '../registry.ts'
 
 interface SettingsState {
@@ -7,7 +6,6 @@ interface SettingsState {
   readonly isRefused: () => boolean
 }
 
-/** Registers the gauges. Call once per `metrics`. */
 export function gaugeSettings(metrics: Metrics, settings: SettingsState): void {
   metrics.observableGauge(
     'platen_settings_timestamp_seconds',

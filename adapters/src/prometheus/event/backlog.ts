@@ -1,9 +1,9 @@
-/** Metrics of what waits in Kafka. They also exist without any consumer. */
+/** Metrics of what waits in Kafka. They exist without any consumer, too. */
 import type { Backlog, QueueBacklog } from '@platen/contract/domain/backlog.ts'
 import { Gauge } from 'prom-client'
 import type { Metrics } from '../registry.ts'
 
-/** Registers the gauges. Calls `read` at each scrape; it must neither wait nor throw, and returns undefined if nothing is known. */
+/** Calls `read` at each scrape; it must neither wait nor throw, and returns undefined if nothing is known. */
 export function gaugeBacklog({ registry }: Metrics, read: () => Backlog | undefined): void {
   const gauge = (name: string, help: string, { labels: labelNames, seriesOf }: SeriesOptions) =>
     new Gauge({

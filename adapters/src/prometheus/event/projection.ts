@@ -1,8 +1,6 @@
-/** Metrics of the projection, which builds views in Redis from the event log. */
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
 import type { Metrics } from '../registry.ts'
 
-/** Registers the metrics. Call once per `metrics`. */
 export function projectionMeter(metrics: Metrics): ProjectionMeter {
   const events = metrics.counter(
     'platen_projection_events_total',

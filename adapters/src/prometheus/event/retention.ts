@@ -1,10 +1,7 @@
-/** Metrics of the removal of expired data. */
-
 import { REMOVED_KINDS, type RetentionMeter } from '@platen/contract/port/retention-meter.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Metrics } from '../registry.ts'
 
-/** Registers the metrics. Call once per `metrics`. */
 export function retentionMeter(metrics: Metrics, clock: Pick<Clock, 'now'>): RetentionMeter {
   const removals = metrics.counter(
     'platen_retention_removals_total',

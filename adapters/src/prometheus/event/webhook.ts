@@ -1,4 +1,3 @@
-/** Metrics of webhooks. */
 import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '@platen/contract/domain/delivery.ts'
 import {
   DEFERRAL_REASONS,
@@ -15,7 +14,6 @@ const ATTEMPT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 /** Seconds: from no delay to a day without any dispatcher. A single deferral takes up to one minute. */
 const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 3600, 86_400]
 
-/** Registers the metrics. Call once per `metrics`. */
 export function webhookMeter(metrics: Metrics): WebhookMeter {
   const attempts = metrics.counter('platen_webhook_attempts_total', 'Calls to webhook receivers, by result.', {
     result: ATTEMPT_RESULTS,
@@ -75,7 +73,7 @@ interface SealCounts {
   readonly unknown: number
 }
 
-/** Registers the gauge of the published webhook secrets. Calls `counts` at each scrape. Call once per `metrics`. */
+/** Calls `counts` at each scrape. */
 export function gaugeSealedSecrets(metrics: Metrics, counts: () => SealCounts): void {
   const read = () => ({ ...counts() })
   metrics.labelledGauge(

@@ -1,7 +1,7 @@
 /**
- * The timeout of the calls of one connection. All calls have the same limit. So they time out in the order in which they began, and one
- * timer is enough. The client's own timeout does not fit: it begins when a call is sent, and a pipelined call may wait before that.
- * It also ends calls whose responses arrived while this process was paused.
+ * The timeout of the calls of one connection. All calls have the same limit, so they time out in the order in which they began, and one
+ * timer is enough. The client's own timeout does not fit: it begins when a call is sent, and a pipelined call may wait before that. It also
+ * ends calls whose responses arrived while this process was paused.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '@platen/lib/clock.ts'
@@ -10,7 +10,6 @@ import { Unavailable } from '@platen/lib/unavailable.ts'
 interface CallTimeout extends Disposable {
   /** Resolves or rejects as the call does, or rejects with `Unavailable` after the timeout. */
   bound<T>(call: Promise<T>): Promise<T>
-  /** Rejects all calls under way. */
   failAll(reason: Unavailable): void
 }
 
@@ -27,7 +26,7 @@ export function openCallTimeout(msMax: number, clock: Clock): CallTimeout {
   const watch = async () => {
     isWatching = true
     for (let [oldest] = calls; oldest !== undefined; [oldest] = calls) {
-      // The sleep is aborted when the connection closes, which ends the calls as well.
+      // The sleep is aborted when the connection closes, which also ends the calls.
       const isOpen = await clock.sleep(oldest.dueAt - clock.monotonic(), closing.signal).then(
         () => true,
         () => false,
@@ -40,7 +39,7 @@ export function openCallTimeout(msMax: number, clock: Clock): CallTimeout {
         call.fail(new Unavailable(`Redis did not answer within ${msMax} ms`))
       }
     }
-    // Set in the same turn as the last check. Else nobody would watch a call that begins in between.
+    // In the same turn as the last check. Else nobody would watch a call that begins in between.
     isWatching = false
   }
   return {
@@ -68,7 +67,9 @@ export function openCallTimeout(msMax: number, clock: Clock): CallTimeout {
   }
 }
 
-/** Resolves when all data received so far has been read. After a pause of this process, due timers run before the pending responses. */
+/**
+ * Resolves when all data received so far has been read. After a pause of this process, due timers run before pending responses are read.
+ */
 export async function afterPendingReads(): Promise<void> {
   await setImmediate()
 }

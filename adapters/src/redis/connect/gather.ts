@@ -1,4 +1,4 @@
-/** Gathers what is to be done by calls of one turn of the event loop, so that one call does it for all of them. */
+/** Gathers the items of calls in one turn of the event loop, so that one call handles all of them. */
 import { raceAbort } from '@platen/lib/race.ts'
 
 /** Items of one call: Redis is busy with them for one or two milliseconds. */
@@ -10,14 +10,14 @@ interface Batch<Item> {
 }
 
 interface Gathering<Item> {
-  /** Items of different names are not in one call. */
+  /** Items with different names go into different calls. */
   readonly nameOf: (item: Item) => string
   readonly call: (items: readonly [Item, ...Item[]], signal: AbortSignal) => Promise<void>
 }
 
 /**
- * Returns a function that resolves or rejects as the call does that includes its item. When many records become durable at once, as those of
- * one request to Kafka do, what follows for each of them is begun in the same turn.
+ * Returns a function that resolves or rejects as the call for its item does. Many records become durable at once, such as those of one
+ * request to Kafka, and what follows for them begins in the same turn.
  */
 export function gathered<Item>({ nameOf, call }: Gathering<Item>): (item: Item, signal: AbortSignal) => Promise<void> {
   const never = new AbortController().signal

@@ -1,7 +1,6 @@
 /**
- * Checks again and again whether Redis is available. One connection of a process does so in the background, and all calls use the
- * result. So no caller must wait to find out. Failed calls are not counted: their number depends on the load, and there are none while
- * nobody calls.
+ * Checks repeatedly in the background whether Redis is available. All calls use the result, so no caller must wait to find out. Failed
+ * calls are not counted: their number depends on the load, and there are none while nobody calls.
  */
 import type { Clock } from '@platen/lib/clock.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
@@ -13,19 +12,18 @@ export interface HealthCheck {
   isDown(): boolean
   /** Is Redis down, or was it so recently that other processes may not know of its return? */
   wasRecentlyDown(): boolean
-  /** Calls the listener at each change, until the disposal. The reason is given when Redis goes down, and undefined when it is back. */
+  /** Calls the listener at each change, until the disposal. `reason` is undefined when Redis is back. */
   watch(listener: (reason: Error | undefined) => void): Disposable
 }
 
 interface HealthCheckOptions {
-  /** Makes one check. */
   readonly ping: () => Promise<unknown>
-  /** Maximum duration of a check, in milliseconds. */
+  /** Milliseconds. */
   readonly answerMsMax: number
   readonly clock: Clock
 }
 
-/** Checks every `REDIS_HEALTH_CHECK_MS`, until it is disposed. Assumes at first that Redis is available. */
+/** Checks every `REDIS_HEALTH_CHECK_MS` until the disposal. Assumes at first that Redis is available. */
 export function openHealthCheck({ ping, answerMsMax, clock }: HealthCheckOptions): HealthCheck & AsyncDisposable {
   const listeners = new Set<(reason: Error | undefined) => void>()
   const closing = new AbortController()
@@ -60,7 +58,7 @@ export function openHealthCheck({ ping, answerMsMax, clock }: HealthCheckOptions
   }
 }
 
-/** Returns why a check failed; undefined if it succeeded or was aborted. */
+/** Returns undefined if the check succeeded or was aborted. */
 async function failureOf(
   answer: Promise<unknown>,
   { answerMsMax, clock, signal }: Pick<HealthCheckOptions, 'answerMsMax' | 'clock'> & { readonly signal: AbortSignal },

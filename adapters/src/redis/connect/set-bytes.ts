@@ -1,15 +1,17 @@
-/** SET of a large value, without a copy of it. */
 import { Writable } from 'node:stream'
 import { type Cluster, Command, type Redis } from 'ioredis'
 
 interface KeptBytes {
   readonly key: string
-  /** May not change until Redis has answered. */
+  /** Must not change until Redis has answered. */
   readonly bytes: Buffer
   readonly keptMs: number
 }
 
-/** Sets the value of a key that expires. The client's own SET copies the whole command into one buffer, which V8 soon has to collect. */
+/**
+ * Sets the value of a key that expires, without a copy of the value. The client's own SET copies the whole command into one buffer, which
+ * V8 soon has to collect.
+ */
 export async function setBytes(client: Redis | Cluster, { key, bytes, keptMs }: KeptBytes): Promise<void> {
   await client.sendCommand(new SetBytes(key, bytes, keptMs))
 }
@@ -26,10 +28,10 @@ class SetBytes extends Command {
     this.#tail = `\r\n${bulk('PX')}${bulk(`${keptMs}`)}`
   }
 
-  /** The client writes to the connection what this returns. */
+  /** The client writes the result to the connection. */
   override toWritable(connection: object): string | Buffer {
     if (!(connection instanceof Writable)) return super.toWritable(connection)
-    // All three go out in one call to the system.
+    // All three parts go out in one system call.
     connection.cork()
     process.nextTick(() => connection.uncork())
     connection.write(this.#head)

@@ -1,4 +1,4 @@
-/** A subscription to one channel, on a connection of its own, as a subscribed one can do nothing else. It subscribes again by itself. */
+/** A subscription to one channel, on its own connection, since a subscribed one can do nothing else. Subscribes again after a loss. */
 
 import { raceAbort } from '@platen/lib/race.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
@@ -8,13 +8,12 @@ import type { HealthCheck } from './health-check.ts'
 export interface Subscriber {
   readonly channel: string
   readonly onMessage: (message: string) => void
-  /** Messages are no longer received, or Redis cannot be used, until `onReconnect`. */
+  /** Until `onReconnect`, messages are not received or Redis cannot be used. */
   readonly onDisconnect?: () => void
   /** Messages are received again. Some may have been missed. */
   readonly onReconnect: () => void
 }
 
-/** What it needs of a connection to Redis. */
 interface Connection {
   readonly health: HealthCheck
   openClient(signal: AbortSignal): Promise<Redis | Cluster>
@@ -25,7 +24,7 @@ interface Subscription extends Disposable {
   isReceiving(): boolean
 }
 
-/** Subscribes. Resolves when messages are received; throws `Unavailable`. */
+/** Resolves when messages are received; throws `Unavailable`. */
 export async function subscribe(
   redis: Connection,
   { channel, onMessage, onDisconnect, onReconnect }: Subscriber,
@@ -46,18 +45,18 @@ export async function subscribe(
     onDisconnect?.()
   }
   const resubscribe = async () => {
-    // A second subscription changes nothing. And a connection whose peer is gone without closing only fails when it is used.
+    // A second subscription changes nothing. A connection whose peer disappeared without closing fails only when it is used.
     await client.subscribe(channel)
     isReceiving = !redis.health.isDown()
     if (isReceiving) onReconnect()
   }
-  // If this connection breaks too, `ready` is emitted once more.
+  // If this connection breaks too, `ready` is emitted again.
   const tryToResubscribe = () => void resubscribe().catch(() => undefined)
   client.on('close', disconnect)
   client.on('ready', tryToResubscribe)
   const watch = redis.health.watch((reason) => (reason === undefined ? tryToResubscribe() : disconnect()))
   return {
-    // While another process still takes Redis for unavailable, it publishes nothing.
+    // A process that still considers Redis unavailable publishes nothing.
     isReceiving: () => isReceiving && !redis.health.wasRecentlyDown(),
     [Symbol.dispose]() {
       watch[Symbol.dispose]()

@@ -1,4 +1,4 @@
-/** A process's copy of the settings. It follows the next revision by deltas, or loads it completely. */
+/** A process's copy of the settings. It follows the next revision by deltas, or loads everything. */
 
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Clock } from '@platen/lib/clock.ts'
@@ -21,11 +21,10 @@ export const DIRECTORY_REGRESSION_MS = 15 * SECOND_MS
 export interface DirectoryCopy {
   /** Empty and at revision 0 before the first load. */
   snapshot(): DirectorySnapshot
-  /** The revision of the copy; undefined before the first load. */
+  /** Undefined before the first load. */
   revision(): Pick<Meta, 'revisionId' | 'revision' | 'entry'> | undefined
-  /** The number of damaged values found. */
   damaged(): number
-  /** Applies each delta that is based on the current revision, in order. */
+  /** Applies, in order, each delta that is based on the current revision. */
   apply(deltas: readonly Delta[]): void
   /** Loads the published revision if the copy differs from it. Returns the reason if that is not possible. */
   update(meta: Meta | undefined, signal: AbortSignal): Promise<string | undefined>
@@ -37,7 +36,6 @@ interface CopyOptions {
   readonly log: Log
 }
 
-/** Makes an empty copy. */
 export function openCopy({ redis, clock, log }: CopyOptions): DirectoryCopy {
   const read = valueReader()
   const damage = openDamage(log)
@@ -47,12 +45,12 @@ export function openCopy({ redis, clock, log }: CopyOptions): DirectoryCopy {
 
   const builderOf = (base: DirectorySnapshot) =>
     openSnapshotBuilder({ base, lastGood: snapshot, read, onDamage: (kind, name) => damage.report(kind, name) })
-  /** Loads everything. Returns false if all settings were replaced meanwhile. */
+  /** Returns false if all settings were replaced meanwhile. */
   const load = async (before: Meta, signal: AbortSignal): Promise<boolean> => {
     const builder = builderOf(EMPTY)
     for await (const fields of scanFields(redis, signal))
       for (const { kind, name, text } of fields) builder.set(kind, name, text)
-    // Values changed during the scan were read in the old or the new version. Applying the deltas makes them one revision.
+    // Values changed during the scan were read in the old or the new version. The deltas make them one revision.
     let last: Pick<Meta, 'revisionId' | 'revision' | 'entry'> = before
     for (const delta of await readDeltas(redis, before.entry, signal)) {
       if (delta.base !== last.revisionId || delta.changes === undefined) return false
@@ -65,7 +63,7 @@ export function openCopy({ redis, clock, log }: CopyOptions): DirectoryCopy {
     held = { revisionId: last.revisionId, revision: last.revision, entry: last.entry }
     return true
   }
-  /** A lower revision comes from a replica that lags, unless it lasts. */
+  /** A lower revision comes from a lagging replica, unless it persists. */
   const isRegression = ({ revision }: Meta): boolean => {
     if (held === undefined || revision >= held.revision) {
       regressedAt = undefined
@@ -103,7 +101,7 @@ export function openCopy({ redis, clock, log }: CopyOptions): DirectoryCopy {
   }
 }
 
-/** Maximum number of damaged values that are remembered. Each is logged once. */
+/** Damaged values that are remembered. Each is logged once. */
 const REPORTED_MAX = 1000
 
 function openDamage(log: Log) {
@@ -116,7 +114,7 @@ function openDamage(log: Log) {
       const value = `${kind} ${name}`
       if (reported.has(value) || reported.size === REPORTED_MAX) return
       reported.add(value)
-      // An API key is named by its hash, so this is no secret.
+      // The name of an API key is its hash, so it is no secret.
       log.error({ kind, name }, 'directory value damaged, last good one kept')
     },
   }

@@ -1,24 +1,23 @@
-/** The log of revisions, each with its changes. */
 import { KINDS, type Kind } from './value.ts'
 
-/** One revision, as the changes from another one. */
+/** One revision, as changes to another one. */
 export interface Delta {
   readonly entry: string
   readonly revisionId: string
-  /** The revision id of the revision it is based on. */
+  /** The revision id that the changes are based on. */
   readonly base: string
   readonly revision: number
-  /** Absent if all was replaced or the changes cannot be read. A null value is removed. */
+  /** A null value is removed. Absent if all was replaced or the changes cannot be read. */
   readonly changes?: Changes
 }
 
-/** New values by name, of each changed kind. */
+/** New values by kind and name. */
 export type Changes = Readonly<Partial<Record<Kind, Readonly<Record<string, string | null>>>>>
 
 /** An entry as Redis returns it: its id, then names and values alternating. */
 type LogEntry = readonly [entry: string, flat: readonly string[]]
 
-/** Parses an entry. Only the script writes entries. */
+/** Only the script writes entries. */
 export function deltaOf([entry, flat]: LogEntry): Delta {
   const field = (name: string) => flat[flat.indexOf(name) + 1] ?? ''
   const changes = changesIn(field('changes'))
@@ -31,18 +30,17 @@ export function deltaOf([entry, flat]: LogEntry): Delta {
   }
 }
 
-/** Parses the changes. If they cannot be read, the delta is not applied, and everything is loaded instead. */
+/** If the changes cannot be read, the delta is not applied, and everything is loaded instead. */
 function changesIn(text: string): Changes | undefined {
   try {
     const changes: unknown = JSON.parse(text)
-    // Each value is checked when it is applied.
+    // Values are checked when they are applied.
     return typeof changes === 'object' && changes !== null ? changes : undefined
   } catch {
     return undefined
   }
 }
 
-/** Lists each changed field. */
 export function* fieldsOf(changes: Changes): Generator<readonly [Kind, string, string | null]> {
   for (const kind of KINDS) for (const [name, text] of Object.entries(changes[kind] ?? {})) yield [kind, name, text]
 }

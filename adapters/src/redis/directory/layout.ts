@@ -1,4 +1,3 @@
-/** The keys of the directory in Redis, and functions that read them. */
 import { newerFormat } from '@platen/contract/domain/format.ts'
 import { raceAbort } from '@platen/lib/race.ts'
 import type { RedisConnection } from '../connect.ts'
@@ -7,40 +6,37 @@ import { openScript, type Script } from '../script.ts'
 import { type Delta, deltaOf } from './delta.ts'
 import { KINDS, type Kind } from './value.ts'
 
-/** With the braces, all keys share one hash slot of a Cluster. */
+/** The braces put all keys into one hash slot of a Cluster. */
 const PREFIX = 'platen:{directory}'
 
-/** The log of revisions. */
 const LOG_KEY = `${PREFIX}:log`
 
 const META_KEY = `${PREFIX}:meta`
 
-/** Returns the key of a kind's hash: that of the published values, or of values staged under a revision id. */
+/** Returns the key of a kind's hash, or of its values staged under a revision id. */
 export function hashKey(kind: Kind, staged?: string): string {
   return staged === undefined ? `${PREFIX}:${kind}` : `${PREFIX}:staged:${staged}:${kind}`
 }
 
-/** What processes report: the API, which revision it enforces; those that sign webhooks, which seal keys they have. */
+/** The API reports which revision it enforces; processes that sign webhooks report their seal keys. */
 type Reports = 'readers' | 'seal-keys'
 
-/** Opens the script on the directory's keys; directory.lua defines its requests. */
+/** directory.lua defines the requests. */
 export function directoryScript(redis: RedisConnection, reports: Reports = 'readers'): Script['run'] {
   const script = openScript(redis, { file: './directory/directory.lua' })
   const fixed = [META_KEY, ...KINDS.map((kind) => hashKey(kind)), LOG_KEY, `${PREFIX}:${reports}`]
   return ({ keys, request }, signal) => script.run({ keys: [...fixed, ...keys], request }, signal)
 }
 
-/** The published revision. A revision id names one revision and is never used again. */
+/** A revision id names one revision and is never used again. */
 export interface Meta {
-  /** The format of the settings. */
   readonly schema: number
   readonly revision: number
   readonly revisionId: string
-  /** The id of its log entry. */
   readonly entry: string
 }
 
-/** Reads the published revision; undefined if there is none. */
+/** Undefined if nothing is published. */
 export async function readMeta(redis: RedisConnection, signal: AbortSignal): Promise<Meta | undefined> {
   const names = ['schema', 'revision', 'mark', 'entry'] as const
   const [schema, revision, revisionId, entry] = await redis.call((client) => client.hmget(META_KEY, ...names), signal)
@@ -48,13 +44,13 @@ export async function readMeta(redis: RedisConnection, signal: AbortSignal): Pro
   return { schema: Number(schema), revision: Number(revision) || 0, revisionId, entry }
 }
 
-/** Returns why settings of this format are not read here, if they are not. */
+/** Returns why settings of this format cannot be read here. */
 export function unreadable({ schema }: Pick<Meta, 'schema'>): string | undefined {
   const newer = newerFormat(schema)
   return newer && `the published settings cannot be read: ${newer.message}`
 }
 
-/** Reads the epoch: publishers with a lower one are refused. 0 = none is known, as after Redis was emptied. */
+/** Publishers with a lower epoch are refused. 0 = none is known, as after Redis was emptied. */
 export async function readEpoch(redis: RedisConnection, signal: AbortSignal): Promise<number> {
   return Number(await redis.call((client) => client.hget(META_KEY, 'epoch'), signal)) || 0
 }
@@ -83,7 +79,7 @@ export async function* scanFields(redis: RedisConnection, signal: AbortSignal): 
   }
 }
 
-/** Reads fields by name, in batches; null for a missing field. */
+/** Reads in batches; null for a missing field. */
 export async function* readFields(
   redis: RedisConnection,
   { kind, names }: { readonly kind: Kind; readonly names: Iterable<string> },
@@ -106,7 +102,6 @@ function* piecesOf(names: Iterable<string>): Generator<readonly string[]> {
   if (piece.length > 0) yield piece
 }
 
-/** Counts the fields of a kind. */
 export function countFields(redis: RedisConnection, kind: Kind, signal: AbortSignal): Promise<number> {
   return redis.call((client) => client.hlen(hashKey(kind)), signal)
 }
@@ -121,7 +116,7 @@ export async function readDeltas(
   return entries.map(deltaOf)
 }
 
-/** Waits for deltas after a log entry, at most `waitMs`; then it may return none. Blocks the connection, so give it a separate one. */
+/** Waits at most `waitMs` for deltas after a log entry; may return none. Blocks the connection, so give it a separate one. */
 export async function waitForDeltas(
   client: Awaited<ReturnType<RedisConnection['openClient']>>,
   { after, waitMs }: { readonly after: string; readonly waitMs: number },

@@ -1,6 +1,6 @@
 /**
- * The publisher of the directory in Redis. It never blocks Redis for long, and readers see each revision whole or not at all. Of several
- * publishers only the one with the highest epoch may write; the others get `Fenced`. Concurrent calls run one after the other.
+ * The publisher of the directory in Redis. It never blocks Redis for long, and readers see each revision whole or not at all. Only the
+ * publisher with the highest epoch may write; others get `Fenced`. Concurrent calls run one after the other.
  */
 
 import { FORMAT } from '@platen/contract/domain/format.ts'
@@ -37,33 +37,33 @@ interface PublisherOptions {
 
 export interface RedisPublisher extends DirectoryPublisher {
   readonly epoch: number
-  /** As in the port, also if another publisher wrote it. */
+  /** As in the port, even if another publisher wrote it. */
   revision(): number
   /**
-   * As in the port. If no revision is known, it is the time in milliseconds. So it is above everything published before Redis was emptied,
-   * which readers may still hold.
+   * As in the port. If no revision is known, the time in milliseconds. So it is above everything published before Redis was emptied, which
+   * readers may still hold.
    */
   nextRevision(): number
-  /** Returns the published settings, whoever wrote them. Leaves out damaged values, and calls `onDamage` for each. */
+  /** The published settings, whoever wrote them. Leaves out damaged values, and calls `onDamage` for each. */
   published(onDamage: (kind: Kind, name: string) => void): DirectorySnapshot
-  /** Returns how a snapshot differs from what is published. */
+  /** How these settings differ from the published ones. */
   differences(settings: DirectorySettings): readonly Difference[]
   /**
-   * Reads all values in Redis, and publishes the last revision again if some differ, completely or not at all. Readers that loaded damaged
-   * values then load the good ones. Returns the differences: `added` = was lost, `removed` = was written by somebody else. Blocks no
-   * other call while it reads. Throws as `publish` does.
+   * Reads all values in Redis, and publishes the last revision again, whole or not at all, if some differ. Readers that loaded damaged
+   * values then load the good ones. Returns the differences: `added` = was lost, `removed` = was written by somebody else. Blocks no other
+   * call while it reads. Throws as `publish` does.
    */
   audit(signal: AbortSignal): Promise<readonly Difference[]>
-  /** Returns which revision the readers enforce. Throws `Fenced` or `Unavailable`. */
+  /** Which revision the readers enforce. Throws `Fenced` or `Unavailable`. */
   enforced(signal: AbortSignal): Promise<Enforcement>
-  /** Returns how many processes report their revision, and how many of them enforce the last one. Throws as `enforced` does. */
+  /** How many processes report their revision, and how many of them enforce the last one. Throws as `enforced` does. */
   readers(signal: AbortSignal): Promise<{ readonly all: number; readonly enforcing: number }>
 }
 
 /**
- * Claims the right to publish. `publish` throws `Fenced`, and `RangeError` for a revision that is not above all published or attempted
- * ones. It also throws `Unavailable`: the revision may then be published or not, and the next `publish` or `repair` finds out. Throws if the
- * published settings are of a newer format, and claims nothing then.
+ * Claims the right to publish. Throws if the published settings are of a newer format, and claims nothing then. `publish` throws `Fenced`,
+ * and `RangeError` for a revision that is not above all published or attempted ones. It also throws `Unavailable`: the revision may then be
+ * published or not, and the next `publish` or `repair` finds out.
  */
 export async function openRedisPublisher(
   { redis, ids, epoch: asked, onLost = () => undefined }: PublisherOptions,
@@ -73,7 +73,7 @@ export async function openRedisPublisher(
   if (why !== undefined) throw new Error(why)
   const script = directoryScript(redis)
   const { epoch, now } = await claim(script, asked, signal)
-  // Nobody else writes from here on, so the batches that are read belong to one revision.
+  // From here on nobody else writes, so all batches belong to one revision.
   const found = await readPublished(redis, signal)
   const writer = openWriter({ redis, ids, script, epoch, found, onLost, now })
   const runSerially = openSerialQueue()
@@ -163,14 +163,13 @@ function enforcementReader(
 }
 
 interface ReadersAnswer {
-  /** An empty one may be a list, as Lua has one empty table for lists and objects. */
+  /** A list, which Lua encodes as an object when it is empty. */
   readonly reports: Readonly<Record<string, { readonly mark: string }>>
   readonly epoch: number
   /** For how many milliseconds reports have been collected. */
   readonly knownMs: number
 }
 
-/** Reads what is published. */
 async function readPublished(redis: RedisConnection, signal: AbortSignal): Promise<Published> {
   const meta = await readMeta(redis, signal)
   if (meta === undefined) return { values: NO_VALUES, revision: 0 }
@@ -185,7 +184,7 @@ async function readPublished(redis: RedisConnection, signal: AbortSignal): Promi
   return { values, revision: meta.revision, revisionId: meta.revisionId }
 }
 
-/** Returns the changed limits, by account. */
+/** By account. */
 function changedLimits(
   changes: readonly Change[],
   { snapshot, before }: { readonly snapshot: DirectorySnapshot; readonly before: Values },

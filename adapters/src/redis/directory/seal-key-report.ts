@@ -1,6 +1,6 @@
 /**
- * Which seal keys the processes have that sign webhooks. Each of them reports the ids of its keys again and again, so that the operator
- * learns of one that cannot open what it seals. A report of a process that has gone expires by itself.
+ * Which seal keys the processes have that sign webhooks. Each reports the ids of its keys repeatedly, so that the operator learns of one
+ * that cannot open what it seals. The report of a process that has gone expires by itself.
  */
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Log } from '@platen/lib/log.ts'
@@ -15,11 +15,10 @@ interface SealKeyReporterOptions {
   readonly log: Log
   /** The name of this process among those that report. */
   readonly reader: string
-  /** The present keys. */
   readonly sealKeys: () => SealKeys
 }
 
-/** Reports the seal keys of this process until it is closed. Then the report is removed. */
+/** Reports the seal keys of this process until it is closed; then removes the report. */
 export function openSealKeyReporter({ redis, clock, log, reader, sealKeys }: SealKeyReporterOptions): AsyncDisposable {
   const script = directoryScript(redis, 'seal-keys')
   const closing = new AbortController()
@@ -46,7 +45,7 @@ export function openSealKeyReporter({ redis, clock, log, reader, sealKeys }: Sea
   }
 }
 
-/** Reads the reports of all processes that sign webhooks. Throws `Unavailable`. */
+/** Throws `Unavailable`. */
 export async function readSealKeyReports(
   redis: RedisConnection,
   signal: AbortSignal,
@@ -58,7 +57,7 @@ export async function readSealKeyReports(
 }
 
 interface ReportsAnswer {
-  /** An empty one may be an object, as Lua has one empty table for lists and objects. */
+  /** A list, which Lua encodes as an object when it is empty. */
   readonly reports: Readonly<Record<string, { readonly sealKeys: readonly string[]; readonly at: number }>>
   readonly now: number
 }

@@ -4,17 +4,15 @@ import type { KeyHash, Template, TemplateCode, TenantId } from '@platen/contract
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Kind, ValueReader } from './value.ts'
 
-/** The empty snapshot, at revision 0. */
 export const EMPTY: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
 
 interface SnapshotBuilder {
-  /** Sets a value; null removes the setting. A damaged value is reported, and the last good setting stays in force. */
+  /** Null removes the setting. A damaged value is reported, and the last good setting stays in force. */
   set(kind: Kind, name: string, text: string | null): void
   build(revision: number): DirectorySnapshot
 }
 
 interface SnapshotBuilderOptions {
-  /** The initial content. */
   readonly base: DirectorySnapshot
   /** The source of settings whose new values are damaged. */
   readonly lastGood: DirectorySnapshot
@@ -22,7 +20,6 @@ interface SnapshotBuilderOptions {
   readonly onDamage: (kind: Kind, name: string) => void
 }
 
-/** Makes a builder that begins with the content of `base`. */
 export function openSnapshotBuilder({ base, lastGood, read, onDamage }: SnapshotBuilderOptions): SnapshotBuilder {
   const tenants = changing(base.tenants)
   const keys = changing(base.keys)

@@ -1,6 +1,6 @@
 /**
- * Converts settings to the values of Redis hashes and back. We wrote the values ourselves, and validate them all the same: one damaged
- * value must neither stop a process nor be served. Equal parts of thousands of tenants are in memory once.
+ * Converts settings to the values of Redis hashes and back. We wrote the values ourselves, but validate them: one damaged value must
+ * neither stop a process nor be served. Equal parts of thousands of tenants are in memory once.
  *
  * During an upgrade the writer may have another version than the reader. So a missing field reads as its default, and an unknown field is
  * ignored. A publisher keeps a stored value if it reads as the value that it would write.
@@ -28,10 +28,8 @@ import { type MappedShards, PersistentMap } from '@platen/lib/persistent-map.ts'
 export const KINDS = ['tenants', 'keys', 'templates'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** Values by name, for each kind. */
 export type Values = Readonly<Record<Kind, PersistentMap<string, string>>>
 
-/** No values of any kind. */
 export const NO_VALUES: Values = {
   tenants: PersistentMap.of(),
   keys: PersistentMap.of(),
@@ -39,9 +37,9 @@ export const NO_VALUES: Values = {
 }
 
 /**
- * Makes a function that serializes snapshots. Equal settings have equal values. It does not serialize again what a snapshot shares with
- * an earlier one: maps of settings and shards of tenants and keys; and with the last one, single templates, each of which is large. Reuses
- * the value from `stored` if it reads as the same setting. So each value is in memory once, and fields of another version alone publish
+ * Makes a function that serializes snapshots. Equal settings have equal values. It does not serialize again what a snapshot shares with an
+ * earlier one: maps of settings, and shards of tenants and keys; and with the last one, single templates, which are large. Reuses the value
+ * from `stored` if it reads as the same setting. So each value is in memory once, and a difference in fields of another version publishes
  * nothing.
  */
 export function valueWriter(stored: () => Values): (snapshot: DirectorySettings) => Values {
@@ -81,7 +79,7 @@ export function valueWriter(stored: () => Values): (snapshot: DirectorySettings)
 
 type TemplateMap = PersistentMap<TenantId, ReadonlyMap<TemplateCode, Template>>
 
-/** Yields the name of each template that differs, and the template of `after`; undefined if there is none. Shared shards cost nothing. */
+/** Yields each name that differs, with the template of `after`; undefined if there is none. Shared shards cost nothing. */
 function* changesOfTemplates(
   before: TemplateMap,
   after: TemplateMap,
@@ -108,12 +106,12 @@ function serializeKey({ hash: _hash, ...value }: ApiKey): string {
   return canonicalJson(value)
 }
 
-/** Stores the schema as a text: few schemas are ever used, and a text takes a fifth of the memory. */
+/** Stores the schema as text: few schemas are ever used, and a text takes a fifth of the memory. */
 function serializeTemplate({ tenant: _tenant, code: _code, variablesSchema, ...value }: Template): string {
   return canonicalJson({ ...value, variablesSchema: canonicalJson(variablesSchema) })
 }
 
-/** Caches what was made of an object, for as long as the object lives. */
+/** Caches the result for as long as the object lives. */
 function memoize<Made>(): (of: object, make: () => Made) => Made {
   const cache = new WeakMap<object, Made>()
   return (of, make) => {
@@ -132,7 +130,7 @@ export interface ValueReader {
   template(name: string, text: string): Template | undefined
 }
 
-/** Makes a reader that keeps equal parts of many settings in memory once. */
+/** Keeps equal parts of many settings in memory once. */
 export function valueReader(): ValueReader {
   const convert = openConverters()
   const limits = openLruCache<Limits>(INTERNED_MAX)
@@ -167,7 +165,7 @@ export function valueReader(): ValueReader {
   }
 }
 
-/** Makes a template that parses its schema when it is read. While somebody holds the schema, reads return the same object. */
+/** Parses the schema when it is read. While somebody holds the schema, reads return the same object. */
 function withSchema(template: Omit<Template, 'variablesSchema'>, text: string): Template {
   let last: WeakRef<JsonObject> | undefined
   return {
@@ -180,7 +178,7 @@ function withSchema(template: Omit<Template, 'variablesSchema'>, text: string): 
   }
 }
 
-/** Parses a value and converts it to this version; undefined if it is damaged. */
+/** Converts a value to this version; undefined if it is damaged. */
 function converted(text: string, convert: Converter): JsonObject | undefined {
   const value = objectIn(text)
   return value !== undefined && convert(value) ? value : undefined
@@ -229,7 +227,7 @@ type OptionalOf<Setting> = {
 
 const LIMIT_TYPES = { boolean: BOOLEAN, integer: NUMBER, string: TEXT } as const
 
-/** A limit reads as what it is in a plan. Its range is not checked again. */
+/** A limit has its type in a plan. Its range is not checked again. */
 const LIMITS = object({}, limitSchemas(DEFAULT_LIMITS))
 
 function limitSchemas(defaults: Readonly<Record<string, unknown>>): Schemas {

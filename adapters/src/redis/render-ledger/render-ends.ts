@@ -1,6 +1,6 @@
 /**
  * The ends of renders of several processes. The ledger publishes the id of each render that ends, on one channel that every API process
- * receives, whether it waits for that render or not. Nothing is stored: after a reconnection, everybody looks at the state.
+ * receives. Nothing is stored: after a reconnection, everybody looks at the state.
  */
 
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
@@ -9,10 +9,9 @@ import type { RenderEnds } from '@platen/contract/port/render-ends.ts'
 import { subscribe } from '../connect/subscription.ts'
 import type { RedisConnection } from '../connect.ts'
 
-/** The channel of the ids. */
 export const ENDS_CHANNEL = 'platen:ended'
 
-/** Opens the port. Resolves when ends are received; throws `Unavailable`. */
+/** Resolves when ends are received; throws `Unavailable`. */
 export async function openRedisRenderEnds(
   redis: RedisConnection,
   signal: AbortSignal,

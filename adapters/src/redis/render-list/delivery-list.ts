@@ -1,4 +1,4 @@
-/** The list of deliveries in Redis: kept as the list of renders is, and as complete as that. An entry has no URL and no answer. */
+/** The list of deliveries in Redis: kept like the list of renders, and as complete. An entry has no URL and no answer. */
 import { DELIVERY_STATUSES, type DeliveryStatus } from '@platen/contract/domain/delivery.ts'
 import type { IdScope, RenderId } from '@platen/contract/domain/render-id.ts'
 import type { DeliveryListView, DeliveryQuery, ListedDelivery } from '@platen/contract/port/delivery-list.ts'
@@ -14,10 +14,9 @@ const STATUS_LETTERS = {
   blocked: 'b',
 } as const satisfies Record<DeliveryStatus, string>
 
-/** In place of an engine: deliveries are not searched for by that. */
+/** In place of an engine: deliveries have no filter by engine. */
 const NO_ENGINE = '-'
 
-/** Makes the list in Redis. */
 export function redisDeliveryList(redis: RedisConnection, options: RenderListOptions = {}): DeliveryListView {
   const list = openRedisList(redis, options, 'deliveries')
   const show = async (
@@ -48,14 +47,14 @@ export function redisDeliveryList(redis: RedisConnection, options: RenderListOpt
   }
 }
 
-/** The letters of the index that a query allows; undefined if it has no filter but time. */
+/** The letters of the index that a query allows; undefined if it filters only by time. */
 function lettersOf({ status, template, reference }: DeliveryQuery): readonly string[] | undefined {
   if (status !== undefined) return [STATUS_LETTERS[status] + NO_ENGINE]
   if (template === undefined && reference === undefined) return undefined
   return Object.values(STATUS_LETTERS).map((letter) => letter + NO_ENGINE)
 }
 
-/** What an entry says of a delivery besides the id of its render and its status. */
+/** The fields of an entry besides the id of its render and its status. */
 interface Fields extends ListFields {
   readonly d: string
   readonly e: ListedDelivery['event']

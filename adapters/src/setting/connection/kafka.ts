@@ -1,4 +1,3 @@
-/** Settings of Kafka. */
 import { anyText, BASE_URL, BOOLEAN, type Format, integer, matching, oneOf, parseHosts } from '../format.ts'
 import { mapped, optional, setting, table } from '../setting.ts'
 import { tlsFaults, tlsSettings } from './tls.ts'
@@ -76,7 +75,6 @@ const TABLE = table(
   ],
 )
 
-/** The settings of processes that use Kafka: those of the connection, and those of the topics that they create. */
 export const KAFKA_SETTINGS = mapped(TABLE, (values) => {
   const { brokers, mechanism, username, password, tokenUrl, scope, isTls, ca, cert, key } = values
   const { prefix, partitions, replicas } = values
@@ -92,7 +90,7 @@ export const KAFKA_SETTINGS = mapped(TABLE, (values) => {
     topics: {
       prefix,
       replicas,
-      // One broker may be away. With one replica, it is the one that counts.
+      // One broker may be away. A single replica must be there.
       inSyncMin: replicas && Math.max(1, replicas - 1),
       partitions:
         partitions === undefined

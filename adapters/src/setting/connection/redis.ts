@@ -1,4 +1,3 @@
-/** Settings of Redis. */
 import { REDIS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
 import type { RedisLocation, RedisSettings } from '../../redis/connect.ts'
 import { type Format, parseHosts } from '../format.ts'
@@ -18,7 +17,7 @@ const URL_FORM =
 const REDIS_URL: Format<RedisUrl> = {
   wanted:
     'a URL such as redis://host:6379, rediss://user:password@host:6380, redis+cluster://h1,h2 or redis+sentinel://h1,h2/primary',
-  /** Parses the URL by hand, as `new URL` does not support lists of hosts. */
+  /** Parsed by hand, since `new URL` does not support lists of hosts. */
   parse(text) {
     const groups = URL_FORM.exec(text)?.groups
     if (groups === undefined) return undefined
@@ -36,7 +35,7 @@ interface UrlParts {
   readonly kind: string
   readonly hosts: string
   readonly path: string
-  /** That of the Sentinels themselves; the one before the hosts is that of Redis. */
+  /** For the Sentinels themselves; the password before the hosts is for Redis. */
   readonly sentinelPassword: string
 }
 
@@ -47,7 +46,7 @@ function locationOf({ kind, hosts, path, sentinelPassword }: UrlParts): RedisLoc
       ? { kind, sentinels, primary: path, sentinelPassword: sentinelPassword || undefined }
       : undefined
   }
-  // A Cluster only has database 0, so the others are not supported.
+  // A Cluster has only database 0, so other databases are not supported.
   if ((path !== '' && path !== '0') || sentinelPassword !== '') return undefined
   const nodes = parseHosts(hosts, PORT_DEFAULT.server)
   if (kind === 'cluster') return nodes && { kind, nodes }
@@ -76,7 +75,6 @@ const TABLE = table(
     tlsFaults('PLATEN_REDIS', tls, { isTls: url?.isTls, needed: 'a PLATEN_REDIS_URL that begins with rediss' }),
 )
 
-/** The settings of processes that use Redis. */
 export const REDIS_SETTINGS = mapped(TABLE, ({ url, ...tls }): RedisSettings => {
   const { isTls, ...access } = url
   return {

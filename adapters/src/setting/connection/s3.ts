@@ -1,4 +1,4 @@
-/** Settings of S3. Without credentials here, the SDK finds them in the environment, in files, or by the identity of the pod. */
+/** Without credentials here, the SDK finds them in the environment, in files, or by the identity of the pod. */
 import { isKeyPrefix } from '../../s3/namespace.ts'
 import { anyText, BASE_URL, BOOLEAN, type Format, matching } from '../format.ts'
 import { mapped, optional, setting, table } from '../setting.ts'
@@ -12,7 +12,7 @@ const BUCKET = matching(
   'the name of a bucket: 3 to 63 small letters, digits, dots and dashes',
 )
 
-/** Its last slash is easy to forget, and not required. */
+/** The last slash is easy to forget, and not required. */
 const KEY_PREFIX: Format<string> = {
   wanted: 'names of letters, digits, dots, dashes and underscores, each followed by a slash',
   parse(text) {
@@ -75,7 +75,6 @@ const TABLE = table(
   ],
 )
 
-/** The settings of S3 and of the installation's namespace in it. */
 export const S3_SETTINGS = mapped(TABLE, (values) => {
   const { bucket, prefix, installation, accessKeyId, secretAccessKey, ca, cert, key, ...options } = values
   return {

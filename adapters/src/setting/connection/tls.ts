@@ -1,9 +1,9 @@
-/** Settings of TLS to a service: its CA, and the certificate with which this process names itself. All are files, and read again. */
+/** Settings of TLS to a service: its CA, and the client certificate of this process. All are files, which are read again. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { CERTIFICATES, PRIVATE_KEY } from '../format.ts'
 import { optional, type ValuesOf } from '../setting.ts'
 
-/** The settings of one service. `setting` begins their names: `PLATEN_REDIS`. `service` is what people call it. */
+/** `setting` begins their names, such as `PLATEN_REDIS`. `service` is its name for people. */
 export function tlsSettings(setting: string, service: string) {
   return {
     ca: optional(`${setting}_CA_FILE`, CERTIFICATES, {
@@ -23,7 +23,7 @@ export function tlsSettings(setting: string, service: string) {
 
 type TlsValues = ValuesOf<ReturnType<typeof tlsSettings>>
 
-/** The faults of these settings. `isTls`: is TLS used? Undefined = not known, because another setting is wrong. `needed`: what turns it on. */
+/** `isTls`: is TLS used? Undefined if another setting is wrong. `needed`: what turns it on. */
 export function tlsFaults(
   setting: string,
   { ca, cert, key }: Partial<TlsValues>,

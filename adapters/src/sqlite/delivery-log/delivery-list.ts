@@ -1,6 +1,6 @@
 /**
- * The list of deliveries in the database of the embedded service: the rows of the delivery log. A query reads at most one range of an index
- * for each status that it allows, and merges them.
+ * The list of deliveries of the embedded service: the rows of the delivery log. A query reads at most one range of an index for each status
+ * that it allows, and merges them.
  */
 import { DELIVERY_STATUSES } from '@platen/contract/domain/delivery.ts'
 import type { DeliveryList, DeliveryQuery } from '@platen/contract/port/delivery-list.ts'
@@ -10,12 +10,12 @@ import type { Clock } from '@platen/lib/clock.ts'
 import type { Database } from '../database.ts'
 import { DELIVERY_COLUMNS, recordIn } from './delivery-row.ts'
 
-/** Makes the list in an open database. The delivery log in the same database writes it. */
+/** The delivery log in the same database writes the list. */
 export function sqliteDeliveryList(database: Database, clock: Clock): DeliveryList {
   return {
     async page(query, signal) {
       const [rows = []] = await database.run([commandOf(query, clock.now())], signal)
-      // Each of them has what it is listed by, because the indexes have no others.
+      // Each row has what it is listed by, since the indexes contain no others.
       const deliveries = rows.slice(0, query.limit).flatMap((row) => listedDelivery(recordIn(row)) ?? [])
       const last = deliveries.at(-1)
       return rows.length > query.limit && last !== undefined ? { deliveries, next: last.render } : { deliveries }

@@ -1,12 +1,9 @@
-/** A row of the table of deliveries, as both the log and the list read it. */
 import type { DeliveryRecord, DeliveryStatus } from '@platen/contract/domain/delivery.ts'
 import type { Row } from '../connection.ts'
 import { textIn } from '../database.ts'
 
-/** The columns that `recordIn` reads. */
 export const DELIVERY_COLUMNS = 'delivery, status, reason, next_at, calls'
 
-/** The delivery in a row. */
 export function recordIn(row: Row): DeliveryRecord {
   const { reason, next_at: nextAt } = row
   // Only the log writes the column, and the table constrains it.

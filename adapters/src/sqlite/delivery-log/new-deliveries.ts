@@ -20,10 +20,12 @@ import type { Command } from '../connection.ts'
 import { type Database, textIn } from '../database.ts'
 
 const KNOWN = `SELECT id FROM delivery WHERE id IN (SELECT value FROM json_each(?))`
-/** Parameter 5 is 1 if the consumer has it in hand. */
+/** Parameter 5 is 1 if the consumer has the delivery in hand. */
 const SCHEDULE = `INSERT INTO delivery (id, render, delivery, status, due_at, next_at, taken) VALUES (?1, ?2, ?3, 'scheduled', ?4, ?4, ?5)
   ON CONFLICT DO NOTHING RETURNING next_at`
-/** Writes the result of the first attempt. If that took long, the delivery was stored meanwhile, and its redelivery may have been requested. */
+/**
+ * Writes the result of the first attempt. If that took long, the delivery was stored meanwhile, and its redelivery may have been requested.
+ */
 const RESULT = `INSERT INTO delivery (id, render, delivery, status, due_at, next_at, reason, attempts, calls)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, json_array_length(?8), ?8)
   ON CONFLICT DO UPDATE SET status = excluded.status, due_at = excluded.due_at, reason = excluded.reason, attempts = excluded.attempts,
@@ -32,9 +34,8 @@ const RESULT = `INSERT INTO delivery (id, render, delivery, status, due_at, next
 
 interface NewDeliveriesPorts {
   readonly database: Database
-  /** The clock by which deliveries are due. */
   readonly clock: Clock
-  /** Limits how long a first attempt is waited for. */
+  /** Limits the wait for a first attempt. */
   readonly timer: Pick<Clock, 'monotonic' | 'sleep'>
   /** Runs a command whose rows contain the next due time of a delivery. */
   readonly write: (command: Command) => Promise<unknown>
@@ -48,12 +49,12 @@ interface Held {
   readonly dueAt: Instant
   readonly first: FirstAttempt
   readonly permit: Disposable
-  /** Resolves when it is stored, or could not be. */
+  /** Resolves when the delivery is stored, or could not be. */
   readonly known: Promise<void>
   isForgotten: boolean
 }
 
-/** What follows an attempt, or that there was none. */
+/** What follows an attempt. Without attempts, it was deferred. */
 interface Result {
   readonly attempts: readonly Attempt[]
   readonly status: NextStatus['status']
@@ -62,12 +63,11 @@ interface Result {
   readonly reason: string | undefined
 }
 
-/** The new deliveries of one log. */
 export class NewDeliveries {
   readonly #ports: NewDeliveriesPorts
   readonly #attempts = openFirstAttempts()
   readonly #limits: FirstAttemptLimits
-  /** By delivery: the call that schedules it. A second call waits for that one, and nobody is called twice. */
+  /** By delivery: the call that schedules it. A second call waits for it, so that no receiver is called twice. */
   readonly #underWay = new Map<string, Promise<void>>()
   /** Deliveries that wait for a permit. */
   readonly #waiting = new Set<Delivery>()
@@ -80,7 +80,7 @@ export class NewDeliveries {
     this.#limits = firstAttemptLimits(ports.timer)
   }
 
-  /** Gives new deliveries to the consumer, if there is one. Resolves when all of them are stored, with or without a result. */
+  /** Gives new deliveries to the consumer, if there is one. Resolves when all are stored, with or without a result. */
   async schedule(deliveries: readonly Delivery[]): Promise<void> {
     const others = deliveries.flatMap(({ id }) => this.#underWay.get(id) ?? [])
     const own = deliveries.filter(({ id }) => !this.#underWay.has(id))
@@ -94,29 +94,27 @@ export class NewDeliveries {
     await Promise.all(others)
   }
 
-  /** To be called when there is a consumer, and when there is none any more. */
+  /** Call it when a consumer begins and when it ends. */
   setConsumed(isConsumed: boolean): void {
     this.#isConsumed = isConsumed
-    // Those that have not begun are taken back.
+    // Deliveries whose attempt has not begun are taken back.
     if (!isConsumed) this.#given.length = 0
   }
 
-  /** Returns the next delivery to give out. */
   next(): DueDelivery | undefined {
     return this.#given.shift()
   }
 
-  /** Resolves when a delivery is stored that is at its first attempt, or could not be. */
+  /** If the delivery is at its first attempt, resolves when it is stored, or could not be. */
   async known(id: string): Promise<void> {
     await this.#held.get(id)?.known
   }
 
-  /** The same for the deliveries of a render. */
   async knownOf(render: RenderId): Promise<void> {
     await Promise.all(this.#heldOf(render).map(({ known }) => known))
   }
 
-  /** From here on, nothing of the new deliveries of a render is stored. */
+  /** From now on, no new delivery of the render is stored. */
   forget(render: RenderId): void {
     for (const delivery of this.#waiting) if (delivery.render === render) this.#waiting.delete(delivery)
     for (const one of this.#heldOf(render)) one.isForgotten = true
@@ -136,7 +134,7 @@ export class NewDeliveries {
     const { clock, onNew } = this.#ports
     if (!this.#waiting.delete(delivery)) return
     const isHeld = this.#held.has(delivery.id)
-    // It may be held because it could not be stored before.
+    // It may still be held, because it could not be stored before.
     if (!this.#isConsumed || isHeld) return await this.#storeScheduled([delivery], isHeld)
     const first = openFirstAttempt()
     const known = Promise.withResolvers<void>()
@@ -161,7 +159,7 @@ export class NewDeliveries {
 
   async #storeResult({ delivery, permit, isForgotten }: Held, result: Result): Promise<void> {
     const { clock, write } = this.#ports
-    // The receiver has answered. How long the disk takes is no reason to call fewer.
+    // The receiver has answered. A slow disk is no reason to call fewer receivers.
     permit[Symbol.dispose]()
     const { status, dueAt, nextAt, reason = null } = result
     const values = [...rowOf(delivery), status, dueAt, nextAt, reason, JSON.stringify(result.attempts), clock.now()]

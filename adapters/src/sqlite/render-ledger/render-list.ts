@@ -1,6 +1,6 @@
 /**
- * The list of renders in the database of the embedded service: the rows of the ledger. A query reads at most one range of an index for each
- * status and engine that it allows, and merges them. So its time does not depend on how many renders it leaves out.
+ * The list of renders of the embedded service: the rows of the ledger. A query reads at most one range of an index for each status and
+ * engine that it allows, and merges them. So its time does not depend on how many renders it leaves out.
  */
 
 import { type EndedRender, type Metadata, type Outcome, type Shown, STATUSES } from '@platen/contract/domain/render.ts'
@@ -13,32 +13,30 @@ import type { Clock } from '@platen/lib/clock.ts'
 import type { Row } from '../connection.ts'
 import { type Database, integerIn, textIn } from '../database.ts'
 
-/** The columns of a render that only the list reads, with their values. */
+/** The columns of a render that only the list reads. */
 export const LIST_COLUMNS = 'scope, engine, reference, metadata, batch'
 
 type Values = readonly (string | null)[]
 
-/** The values of these columns for a render that is in the list. */
 export function listedValues(render: EndedRender): Values {
   const { account, environment, engine, reference, metadata, batch } = render
   const scope = scopeText({ account, environment })
   return [scope, engine, reference ?? null, metadata === undefined ? null : JSON.stringify(metadata), batch ?? null]
 }
 
-/** The values of these columns for a render that is in no list. */
+/** For a render that is in no list. */
 export function unlistedValues({ account, engine }: { readonly account?: string; readonly engine?: Engine }): Values {
   return [account === undefined ? null : unlistedScope(account), engine ?? null, null, null, null]
 }
 
-/** The scope of renders of an account that are in no list, or were taken out of it. */
+/** For renders of an account that are in no list, or were taken out of it. */
 function unlistedScope(account: string): string {
   return `${account} unlisted`
 }
 
-/** Whether a render was taken out of the list, as a condition. */
+/** SQL condition: was the render taken out of the list? */
 export const IS_UNLISTED = `render.scope GLOB '* unlisted'`
 
-/** The scopes that an ended render of this account may have. */
 export function scopesOf(account: string): string[] {
   const listed = (['live', 'test'] as const).map((environment) => scopeText({ account, environment }))
   return [...listed, unlistedScope(account)]
@@ -48,7 +46,7 @@ const COUNT = `SELECT status, count(*) AS renders FROM render INDEXED BY render_
   WHERE scope = ? AND batch = ? AND expires_at > ? GROUP BY status`
 const REMOVE = `UPDATE render SET scope = ? WHERE id = ?`
 
-/** Makes the list in an open database. The ledger in the same database writes it. */
+/** The ledger in the same database writes the list. */
 export function sqliteRenderList(database: Database, clock: Clock): RenderList {
   return {
     async remove({ account }, id, signal) {
@@ -70,7 +68,7 @@ export function sqliteRenderList(database: Database, clock: Clock): RenderList {
 
 const READ = 'id, template, engine, accepted_at, status, outcome, expires_at, reference, metadata, batch'
 
-/** Asks for one render more than the limit, to know whether there are more. The text of each form of a query is always the same. */
+/** Asks for one render more than the limit, to know whether there are more. Each form of a query always has the same text. */
 function commandOf(query: RenderQuery, now: number) {
   const { scope, limit, status, engine, template, reference, batch } = query
   const { from, below } = idRangeOf(query)
@@ -96,7 +94,7 @@ function commandOf(query: RenderQuery, now: number) {
 }
 
 function indexFor({ status, engine, template, reference, batch }: RenderQuery): { index: string; isPlain?: true } {
-  // A batch has few renders, whatever else is asked of them.
+  // A batch has few renders, so its index fits every query.
   if (batch !== undefined) return { index: 'render_by_batch' }
   if (reference !== undefined) return { index: template === undefined ? 'render_by_reference' : 'render_by_both' }
   if (template !== undefined) return { index: 'render_by_template' }
@@ -121,7 +119,6 @@ function listedIn(row: Row): ListedRender {
   }
 }
 
-/** The labels and the batch in a row, without what is absent. */
 export function shownIn({ reference, metadata, batch }: Row): Shown {
   return {
     ...(typeof reference === 'string' && { reference }),

@@ -1,10 +1,9 @@
 /**
- * Erasures: orders to erase renders, given by resources of Kubernetes. They are no settings, so nothing is compiled or published, and they
- * have an informer and a queue of their own: an erasure that takes days delays nothing.
+ * Erasures: orders to erase renders, given by resources of Kubernetes. They are no settings, so nothing is compiled or published. They have
+ * their own informer and queue, so an erasure that takes days delays nothing.
  *
  * The operator writes an order to the artifact store and shows how far the events processes are with it. It erases nothing itself. Giving
- * an order again changes nothing, so a reconcile may start again at any time. What the order cannot tell any more once it is removed is in
- * the status.
+ * an order again changes nothing, so a reconcile may start again at any time. The status keeps what the order said before it was removed.
  */
 
 import type { ErasureSpec } from '@platen/contract/domain/crd/erasure.ts'
@@ -41,16 +40,16 @@ import { type ErasureView, finishedAtOf, type KeptTopic, type Progress, statusOf
 const SECOND_MS = 1000
 
 /**
- * How often the operator looks how far an erasure is, at first and at last: after a tenth of its age. Most are over within minutes, some
- * after eight days. An Erasure without its tenant is looked at as often.
+ * How often the operator checks how far an erasure is: after a tenth of its age, within these bounds. Most are over within minutes, some
+ * after eight days. An Erasure without its tenant is checked as often.
  */
 export const ERASURE_POLL_MS_MIN = 5 * SECOND_MS
 export const ERASURE_POLL_MS_MAX = 600 * SECOND_MS
 
-/** Longest wait before a finished Erasure is looked at again. A timer cannot be longer than 24 days. */
+/** Longest wait before a finished Erasure is checked again. A timer cannot be longer than 24 days. */
 const ERASURE_IDLE_MS_MAX = 24 * 3600 * SECOND_MS
 
-/** Erasures that are looked at together. Each waits for one request to the artifact store. */
+/** Erasures that are checked together. Each waits for one request to the artifact store. */
 const ERASURE_WORKERS = 4
 
 export type { KeptTopic } from './status.ts'
@@ -59,10 +58,9 @@ interface ErasureOptions {
   readonly client: Pick<ClusterClient, 'list' | 'watch' | 'mergePatch' | 'remove'>
   readonly artifacts: Pick<ArtifactStore, 'create' | 'get'>
   readonly serviceBucket: string
-  /** The namespace of the operator, where an Erasure may name every tenant. */
+  /** Here an Erasure may name every tenant. */
   readonly namespace: string
   readonly resources: Pick<ResourceCache, 'get'>
-  /** The settings of a tenant in force. */
   readonly inForce: (uid: Uid) => Tenant | undefined
   readonly requestsKept: readonly KeptTopic[]
   readonly clock: Clock
@@ -93,7 +91,7 @@ export async function runErasures(options: ErasureOptions, signal: AbortSignal):
   await runWorkers({ queue, workers, reconcile, meter, clock, log }, signal)
 }
 
-/** Its spec matches the schema: the API server accepts nothing else. */
+/** The spec matches the schema: the API server accepts nothing else. */
 function viewOf({ metadata, spec, status }: KubeObject): ErasureView {
   const { name, namespace = '', uid, generation = 1, creationTimestamp = '', deletionTimestamp } = metadata
   return {
@@ -104,7 +102,10 @@ function viewOf({ metadata, spec, status }: KubeObject): ErasureView {
   }
 }
 
-/** Orders what is not ordered yet, and writes how far it is. Returns when to look again. Throws `Unavailable` or `ClusterError`. */
+/**
+ * Orders what is not ordered yet, and writes the progress. Returns in how many milliseconds to check again. Throws `Unavailable` or
+ * `ClusterError`.
+ */
 export async function reconcileErasure(
   view: ErasureView,
   options: Omit<ErasureOptions, 'ids' | 'log' | 'meter'>,
@@ -153,7 +154,7 @@ async function progressOf(
 
 type NotFound = Omit<Extract<Progress, { step: 'waiting' }>, 'step'>
 
-/** Only whoever may use the tenant's namespaces, or that of the operator, names it: namespaces often belong to teams. */
+/** Only those who may use the tenant's namespaces, or the operator's, can name the tenant: namespaces often belong to teams. */
 function tenantOf(
   { metadata: { namespace }, spec }: ErasureView,
   { resources, inForce, namespace: own }: Pick<ErasureOptions, 'resources' | 'inForce' | 'namespace'>,
@@ -193,7 +194,7 @@ function addressOf(
   return { bucket: serviceBucket, key }
 }
 
-/** Kubernetes cuts the time of creation to whole seconds. So this is the end of that second: no render before the creation is left. */
+/** Kubernetes cuts the time of creation to whole seconds. So this is the end of that second, and no render before the creation is left. */
 function beforeOf({ metadata }: ErasureView): Instant {
   return metadata.createdAt + 1000
 }
@@ -203,7 +204,7 @@ async function read(address: ArtifactAddress, artifacts: Pick<ArtifactStore, 'ge
   return bytes && decodeErasure(bytes)
 }
 
-/** Deletes a finished Erasure when its time is over. Returns when to look again. */
+/** Deletes a finished Erasure when its time is over. Returns in how many milliseconds to check again. */
 async function removeAfterTtl(
   view: ErasureView,
   { client, clock }: Pick<ErasureOptions, 'client' | 'clock'>,
@@ -218,7 +219,7 @@ async function removeAfterTtl(
   return undefined
 }
 
-/** Somebody has deleted it meanwhile, and may have created another of the name. */
+/** Somebody has deleted the Erasure meanwhile, and may have created another with its name. */
 function ignoreIfGone(error: unknown): undefined {
   if (isNotFound(error) || isConflict(error)) return undefined
   throw error

@@ -1,12 +1,9 @@
-/** Computes the status of an Erasure. Pure. */
-
 import type { ErasureSpec, ErasureStatus } from '@platen/contract/domain/crd/erasure.ts'
 import { type ErasureOrder, isDone, isListed, keptInKafkaUntil, lastRoundAt } from '@platen/contract/domain/erasure.ts'
 import { dayOf } from '@platen/contract/stored/expiry.ts'
 import type { Instant } from '@platen/lib/brand.ts'
 import { isConditionTrue, kubernetesTime } from '../../reconcile/status.ts'
 
-/** An Erasure as the API server has it. */
 export interface ErasureView {
   readonly metadata: {
     readonly name: string
@@ -21,27 +18,27 @@ export interface ErasureView {
   readonly status: ErasureStatus
 }
 
-/** A topic of Kafka that keeps something of requests, and until when if that was written at `at`. */
+/** A topic of Kafka that keeps parts of requests, and for how long. */
 export interface KeptTopic {
   readonly topic: string
   readonly keptMs: number
 }
 
-/** How far an erasure is. docs/personal-data.md explains the reasons. */
+/** docs/personal-data.md explains the reasons. */
 export type Progress =
   | { readonly step: 'waiting'; readonly reason: 'TenantNotFound' | 'TenantNotReady'; readonly message: string }
   | { readonly step: 'ordered'; readonly order: ErasureOrder }
   /** The last round is over, and has removed the order. */
   | { readonly step: 'over' }
 
-/** When everything was erased; undefined = it is not. */
+/** When everything was erased; undefined = not yet. */
 export function finishedAtOf({ status, metadata }: Pick<ErasureView, 'status' | 'metadata'>): Instant | undefined {
   if (!isConditionTrue(status, 'Ready', metadata.generation)) return undefined
   const { lastTransitionTime = '' } = status.conditions?.find(({ type }) => type === 'Ready') ?? {}
   return Date.parse(lastTransitionTime)
 }
 
-/** Returns the status. It keeps what an order said before it was removed. */
+/** Keeps what an order said before it was removed. */
 export function statusOf(
   view: Pick<ErasureView, 'metadata' | 'status'>,
   progress: Progress,
@@ -73,7 +70,7 @@ function fieldsOf(order: ErasureOrder, requestsKept: readonly KeptTopic[]): Eras
   }
 }
 
-/** `Reconciling` is absent when everything is erased, as kstatus wants it. Nothing is `Stalled`: every wait ends by itself. */
+/** `Reconciling` is absent when everything is erased, as kstatus requires. Nothing is `Stalled`: every wait ends by itself. */
 function conditionsOf(progress: Progress, before: Pick<ErasureStatus, 'erased'>) {
   const { reason, message } = reasonOf(progress, before)
   const ready = { type: 'Ready', status: reason === 'Erased' ? 'True' : 'False', reason, message } as const

@@ -10,7 +10,7 @@ import type { Change } from './difference.ts'
 /** Names of values that may differ from the published ones. */
 export type Suspects = Readonly<Record<Kind, ReadonlySet<string>>>
 
-/** Reads all values, and collects the names of those that differ from what is published at that moment. */
+/** Reads all values, and returns the names of those that differ from what is published at that moment. */
 export async function findSuspects(
   redis: RedisConnection,
   published: () => Values,

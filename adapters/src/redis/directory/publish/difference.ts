@@ -1,4 +1,3 @@
-/** Changes between two sets of values. */
 import { KINDS, type Kind, type Values } from '../value.ts'
 
 export interface Difference {
@@ -8,12 +7,12 @@ export interface Difference {
   readonly change: 'added' | 'changed' | 'removed'
 }
 
-/** A difference with the new value; null if it is removed. */
+/** Null = removed. */
 export interface Change extends Difference {
   readonly text: string | null
 }
 
-/** Returns the changes that turn `before` into `after`. Shards that both share cost nothing. */
+/** Returns the changes that turn `before` into `after`. Shared shards cost nothing. */
 export function changesBetween(before: Values, after: Values): readonly Change[] {
   return KINDS.flatMap((kind) => [...changesOf(kind, before, after)])
 }
@@ -28,7 +27,6 @@ function* changesOf(kind: Kind, { [kind]: before }: Values, { [kind]: after }: V
   }
 }
 
-/** Removes the values from changes. */
 export function differencesIn(changes: readonly Change[]): readonly Difference[] {
   return changes.map(({ text: _text, ...difference }) => difference)
 }

@@ -1,9 +1,9 @@
 /**
- * Tells which revisions the readers of a directory enforce, by revision ids that the publisher found or created. The number of a
- * revision is no proof: before Redis was emptied, another publisher may have used it for other settings.
+ * Tells which revisions the readers of a directory enforce, by revision ids that the publisher found or created. The number of a revision
+ * is no proof: before Redis was emptied, another publisher may have used it for other settings.
  */
 
-/** Revision ids that a publisher remembers, to know that a reader enforces one of them. Those of a minute at 20 changes per second. */
+/** Revision ids that a publisher remembers, so that it recognizes what readers enforce. Those of a minute at 20 changes per second. */
 const DIRECTORY_REVISIONS_KNOWN_MAX = 1200
 
 interface Revision {
@@ -11,12 +11,11 @@ interface Revision {
   readonly revision: number
 }
 
-/** The revisions known to one publisher. */
 export interface KnownRevisions {
   add(revision: Revision): void
   /** Forgets all but the last, when the content that readers loaded with the others is uncertain. */
   keepLast(): void
-  /** The number of the revision with this id; undefined if it is unknown or too old. */
+  /** Undefined if the id is unknown or too old. */
   revisionOf(mark: string): number | undefined
 }
 
@@ -25,18 +24,17 @@ export interface Enforcement {
   readonly all: number
   /** How many of them do not enforce the last published revision. */
   readonly behind: number
-  /** All of them enforce this revision or a later one. The last one if there is no reader; 0 if a reader enforces an unknown one. */
+  /** All readers enforce this revision or a later one. The last one if there is no reader; 0 if a reader enforces an unknown one. */
   readonly revision: number
   /** Have reports been collected long enough that each reader must have reported? False for ten seconds after Redis was emptied. */
   readonly isCertain: boolean
 }
 
-/** Makes an empty list of known revisions. */
 export function openKnownRevisions(): KnownRevisions {
   let revisions: readonly Revision[] = []
   return {
     add({ revisionId, revision }) {
-      // Callers may have all settings of the revision in the same object. They must not stay in memory with it.
+      // Copied: the caller's object may hold all settings, which must not stay in memory.
       revisions = [...revisions, { revisionId, revision }].slice(-DIRECTORY_REVISIONS_KNOWN_MAX)
     },
     keepLast() {
@@ -46,7 +44,6 @@ export function openKnownRevisions(): KnownRevisions {
   }
 }
 
-/** Compares the revision ids of readers with the last revision. */
 export function enforcementOf(
   revisionIds: readonly string[],
   { known, last }: { readonly known: KnownRevisions; readonly last: number },

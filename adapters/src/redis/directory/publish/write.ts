@@ -29,29 +29,27 @@ export class Fenced extends Error {
   override readonly name = 'Fenced'
 }
 
-/** Makes the error for a publisher whose epoch was superseded. */
 export function fencedBy(theirs: number, ours: number | undefined): Fenced {
   return new Fenced(`another publisher has taken over: its epoch is ${theirs}, the epoch of this one is ${ours}`)
 }
 
-/** The state in Redis. */
 export interface StoredState {
   readonly epoch: number
   /** The time by the clock of Redis, in epoch milliseconds. */
   readonly now: number
-  /** Describes the published revision; 0, 0 and absent if there is none. */
+  /** Those of the published revision; 0, 0 and absent if there is none. */
   readonly schema: number
   readonly revision: number
   readonly mark?: string
 }
 
-/** Claims the right to write with an epoch; absent = the next one. Also restores the epoch in a Redis that has lost it. Throws `Fenced`. */
+/** Claims the right to write with an epoch; absent = the next one. Restores the epoch in a Redis that has lost it. Throws `Fenced`. */
 export async function claim(
   script: Script['run'],
   epoch: number | undefined,
   signal: AbortSignal,
 ): Promise<StoredState> {
-  // The script returns these types.
+  // The script returns these types, here and below.
   const answer = (await script({ keys: [], request: { operation: 'claim', epoch } }, signal)) as
     | ({ readonly kind: 'claimed' } & StoredState)
     | { readonly kind: 'fenced'; readonly epoch: number }
@@ -73,14 +71,13 @@ interface Write {
   /** The state in Redis, as far as is known. */
   readonly last: Published
   readonly next: Published & { readonly revisionId: string }
-  /** The changes from `last` to `next`; absent = not known, and everything is written. */
+  /** The changes from `last` to `next`; absent = not known, so everything is written. */
   readonly changes?: readonly Change[] | undefined
 }
 
 /**
- * Writes a revision. Returns the id of the revision that it replaced in Redis, '' if there was none; undefined if the call was sent twice
- * and the first one had written it. Throws `Fenced`, `RangeError` if Redis has a newer revision, or `Unavailable`; then it may or may not
- * be written.
+ * Returns the id of the replaced revision, '' if there was none; undefined if the call was sent twice and the first one had written it.
+ * Throws `Fenced`, `RangeError` if Redis has a newer revision, or `Unavailable`; the revision may then be written or not.
  */
 export async function write(what: Write, signal: AbortSignal): Promise<string | undefined> {
   const { replaced } = (await writeChange(what, signal)) ?? (await replaceAll(what, signal))
@@ -105,13 +102,12 @@ async function writeChange(
   const { revisionId, revision } = next
   const named = { schema: FORMAT, epoch, mark: revisionId, revision, after: last.revisionId }
   const request = { operation: 'change', ...named, changes: text, kept: DIRECTORY_CHANGES_KEPT_MAX }
-  // The script returns these types.
   const answer = (await script({ keys: [], request }, signal)) as Answer
   if (answer.kind === 'fenced') throw fencedBy(answer.epoch, epoch)
   return answer.kind === 'published' ? answer : undefined
 }
 
-/** Serializes the changes as JSON; undefined if they are too large for one call. */
+/** Returns undefined if the changes are too large for one call. */
 function serializeChanges(changes: readonly Change[]): string | undefined {
   const spelled: { [kind in Kind]?: Record<string, string | null> } = {}
   let bytes = 0
@@ -124,7 +120,6 @@ function serializeChanges(changes: readonly Change[]): string | undefined {
   return JSON.stringify(spelled satisfies Changes)
 }
 
-/** Stages all values, then replaces the published ones. */
 async function replaceAll({ script, redis, epoch, next }: Write, signal: AbortSignal): Promise<Written> {
   const { values, revisionId, revision } = next
   const counts = Object.fromEntries(KINDS.map((kind) => [kind, values[kind].size]))
@@ -132,7 +127,6 @@ async function replaceAll({ script, redis, epoch, next }: Write, signal: AbortSi
   const keys = KINDS.map((kind) => hashKey(kind, revisionId))
   for (let tries = 0; tries < DIRECTORY_LOADS_MAX; tries++) {
     for (const kind of KINDS) await stage(redis, { key: hashKey(kind, revisionId), values: values[kind] }, signal)
-    // The script returns these types.
     const answer = (await script({ keys, request }, signal)) as Answer
     switch (answer.kind) {
       case 'published':
@@ -149,7 +143,7 @@ async function replaceAll({ script, redis, epoch, next }: Write, signal: AbortSi
   throw new Unavailable('Redis lost the staged settings before they were published')
 }
 
-/** Writes a staged hash, which nobody reads yet. It expires if it is never published. */
+/** Nobody reads a staged hash yet. It expires if it is never published. */
 async function stage(
   redis: RedisConnection,
   { key, values }: { readonly key: string; readonly values: ReadonlyMap<string, string> },

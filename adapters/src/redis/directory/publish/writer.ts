@@ -1,4 +1,4 @@
-/** Knows the revisions of one publisher and of those before it, and writes the next one. */
+/** Knows the revisions of one publisher and of earlier ones, and writes the next one. */
 import type { Ids } from '@platen/lib/ids.ts'
 import type { RedisConnection } from '../../connect.ts'
 import type { Script } from '../../script.ts'
@@ -25,13 +25,13 @@ export interface Writer {
   last(): Published
   /** The highest revision number that is known to be published or attempted. */
   highest(): number
-  /** One above the highest number; the time of the claim if none is known. */
+  /** One above the highest number; the time of the claim if no revision is known. */
   nextRevision(): number
   /** Claims the right to write again, finds out whether the last attempt took effect, and returns the state in Redis. */
   reclaim(signal: AbortSignal): Promise<StoredState>
-  /** Publishes under a new revision id. `changes` are those from the last revision to these values; absent = all values are written. */
+  /** Publishes under a new revision id. `changes` lead from the last revision to these values; absent = all values are written. */
   publish(next: NewRevision, signal: AbortSignal): Promise<void>
-  /** Publishes the last revision again. Keeps its number unless Redis has a higher one: readers would take it for a lagging replica. */
+  /** Publishes the last revision again. Keeps its number unless Redis has a higher one: readers would take that for a lagging replica. */
   republish(again: { readonly stored: StoredState } & Pick<NewRevision, 'changes'>, signal: AbortSignal): Promise<void>
 }
 
@@ -42,7 +42,7 @@ const REVISION_ID_BYTES = 16
 export function openWriter({ redis, ids, script, epoch, found, onLost, now }: WriterOptions): Writer {
   const known = openKnownRevisions()
   let last = found
-  // The revision that Redis has not confirmed.
+  // Not confirmed by Redis yet.
   let tried: Published | undefined
   let highest = found.revision
   const { revisionId: foundId, revision } = found
