@@ -1,4 +1,4 @@
-/** The documentation page: HTML, made from its OpenAPI document and the error catalog. */
+/** The documentation page: HTML, made from the OpenAPI document and the error catalog. */
 import { HTTP_ERRORS, type HttpErrorCode, reasonsOf } from '@platen/contract/domain/error.ts'
 import { type Html, html, joined, prose } from './html.ts'
 import { type Operation, operationSection, type Route } from './operation.ts'
@@ -16,7 +16,7 @@ export interface Document {
   }
 }
 
-/** Makes the page for callers that reach the service at `origin`. */
+/** `origin` is the address at which callers reach the service. */
 export function docsPage(document: Document, { origin, style }: { origin: string; style: string }): string {
   const { info, tags, components } = document
   const groups = tags.map((tag) => ({ ...tag, routes: routesOf(document.paths).filter(isTagged(tag.name)) }))
