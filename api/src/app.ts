@@ -61,7 +61,6 @@ declare module 'fastify' {
     render: RenderId | null
     /** The requested render, after the check of the body; its lane after the limiter. */
     requested: (Pick<RenderRecord, 'template' | 'engine' | 'mode'> & Partial<Pick<RenderRecord, 'lane'>>) | null
-    /** Why the request was refused. */
     errorCode: HttpErrorCode | null
     /** The parent span for everything that this request causes. */
     trace: TraceContext | undefined
@@ -143,7 +142,7 @@ export function buildApp(ports: ApiPorts): ApiApp {
   return app
 }
 
-/** Replaces Fastify's compilers, which would be loaded before ours are set. */
+/** Fastify would load its own compilers before ours are set. */
 function notCalled(): never {
   throw new Error('both compilers are set')
 }

@@ -1,5 +1,3 @@
-/** Limits that several folders of the API share. */
-
 const SECOND_MS = 1000
 
 /** How long a client may read nothing of an answer in progress. This process holds the unread bytes. */

@@ -249,7 +249,6 @@ interface HeaderSchema {
 
 export type HeaderSchemas = Readonly<Record<string, HeaderSchema>>
 
-/** Any valid key is accepted. */
 export const KEY_REQUIRED = [{ apiKey: [] }]
 export const NO_KEY: readonly object[] = []
 

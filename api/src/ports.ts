@@ -57,11 +57,9 @@ export interface Readiness {
 export interface ApiSettings {
   /** One lower-case word: `service` gives `X-Service-…` headers and `service_live_…` keys. */
   readonly brand: string
-  /** The bucket of the manifests. */
   readonly serviceBucket: string
   /** Present if there is no other API process, and was none since then: older requests died with their process. */
   readonly aloneSince?: Instant
-  /** Where webhooks of any tenant may go. */
   readonly webhooks: WebhookPolicy
   readonly traffic: TrafficLimits
 }

@@ -40,7 +40,6 @@ export function problemOf(error: unknown): Problem {
   )
 }
 
-/** Whether the caller can correct it. */
 export function isRefusal(error: unknown): boolean {
   return problemOf(error).status < HTTP_ERRORS.INTERNAL_ERROR.status
 }

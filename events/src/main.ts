@@ -101,7 +101,6 @@ function openBatchesOf(base: DataPlane<Config>, deliveries: KafkaDeliveryLog): B
   )
 }
 
-/** Starts the removal of expired data and the projections to Redis. */
 async function openViews(
   base: DataPlane<Config>,
   logs: { readonly events: KafkaEventLog; readonly deliveries: KafkaDeliveryLog },

@@ -21,7 +21,6 @@ export interface Webhooks extends Running {
   begin(): void
   /** False when the seal keys open no tenant's webhook secret: they are wrong. */
   canSign(): boolean
-  /** Counts the published webhook secrets by the key that sealed them. */
   readonly sealedWith: () => SealCounts
 }
 
@@ -41,7 +40,6 @@ export function openWebhooks({ ports, settings, sealKeys }: WebhooksOptions): We
 }
 
 export interface Batches extends Running {
-  /** Call it with each event. */
   readonly onEvent: (event: RenderEvent) => void
 }
 

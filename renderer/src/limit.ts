@@ -1,5 +1,3 @@
-/** Limits that several folders of the renderer share. */
-
 const KIB = 1024
 const MIB = 1024 * KIB
 

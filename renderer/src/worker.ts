@@ -76,7 +76,6 @@ interface RenderSources {
   readonly poll: (lane: Lane) => QueuedRender | undefined
   readonly syncQueue: SyncQueue
   readonly syncSlots: number
-  /** How many of the sync slots run no render. */
   idleSyncSlots: number
   readonly load: SlotLoad
   /** Notified when a slot may find a render to begin: one has arrived, a slot became free, or a deferred render is due. */

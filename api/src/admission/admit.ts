@@ -102,7 +102,6 @@ function inlineOf(data: RequestData): RenderRecord['data'] | undefined {
   return data.bytes.length <= INLINE_DATA_BYTES_MAX ? inlineData(data.bytes) : undefined
 }
 
-/** The fields of a record that do not depend on its data. */
 export function commonOf(
   { caller, body, requestId, trace }: Asked<Omit<ParsedRequest, 'data'>>,
   { template, engine, webhookUrl }: RenderChoice,

@@ -54,13 +54,11 @@ export function authenticator(
   }
 }
 
-/** For requests behind the authentication hook. */
 export function callerOf(request: FastifyRequest): Caller {
   assert(request.caller !== null, 'the route is behind authentication')
   return request.caller
 }
 
-/** The scope of the render ids for this caller. */
 export function scopeOf({ tenant, key }: Caller): IdScope {
   return { account: tenant.account, environment: key.environment }
 }

@@ -47,14 +47,12 @@ const IDEMPOTENCY_RETRY_AFTER_S = 1
 interface KeyedRequest {
   readonly key: string
   readonly caller: Caller
-  /** The render to make if this is the first request. */
   readonly admission: Admission
   readonly fingerprint: string
   /** Present if the request is for a batch. The record then has the id of the batch. */
   readonly batch?: KeyedBatch
 }
 
-/** How a batch differs from a render. */
 export interface KeyedBatch {
   /** `refused`: the batch was given up. Undefined if nothing is known of it. */
   stateOf(id: RenderId): Promise<'accepted' | 'refused' | undefined>

@@ -15,7 +15,6 @@ export type Admitting = ReturnType<ReturnType<typeof admissionObserver>['admitti
 
 export function admissionObserver({ log, meter, tracer }: Pick<ApiPorts, 'log' | 'meter' | 'tracer'>) {
   return {
-    /** Ends with the first report, or when it is disposed. */
     admitting(parent: TraceContext | undefined) {
       const span = tracer.start('admission', { parent })
       return {

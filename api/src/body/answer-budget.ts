@@ -12,7 +12,6 @@ import { ANSWERS_OF_ONE_TENANT_BYTES_MAX } from './limit.ts'
 export interface AnswerBudget {
   /** Throws `RATE_LIMITED` when the unread answers fill the budget. */
   readonly require: (scope: IdScope) => void
-  /** Counts `bytes` until it is disposed. */
   readonly hold: (scope: IdScope, bytes: number) => Disposable
 }
 

@@ -102,7 +102,6 @@ async function readBytes(
   return body.bytes()
 }
 
-/** Bytes inflated at a time. */
 const INFLATED_BYTES_PER_PIECE = 64 * 1024
 
 /** Inflates a body in pieces, outside of the main thread, until it ends or is too large. The payers pay for both of its forms. */

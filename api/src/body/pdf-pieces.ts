@@ -8,7 +8,6 @@ export function byteLengthOf(pieces: Pieces): number {
   return pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
 }
 
-/** The body of an answer, for Fastify. */
 export function bodyOf(pieces: Pieces): Uint8Array | Readable {
   const [first, ...others] = pieces
   return first !== undefined && others.length === 0 ? first : Readable.from(pieces, { objectMode: false })

@@ -79,7 +79,6 @@ const CONTRADICTION = {
   ],
 } as const
 
-/** The operations for the id of the new render. */
 export function linksTo(id: string): Record<string, object> {
   const of = (operationId: string) => ({ operationId, parameters: { id } })
   return { status: of('getRender'), pdf: of('getPdf'), remove: of('deleteRender') }
@@ -97,7 +96,6 @@ export function acceptedHeaders(headers: HeaderNames): HeaderSchemas {
   }
 }
 
-/** For refusals after the limits were checked. */
 export function limitRefusals(headers: HeaderNames): Parameters<typeof refusals>[1] {
   const limits = limitHeaders(headers)
   return {
@@ -119,7 +117,6 @@ const IDEMPOTENCY_KEY = {
     'A key of your choice, 1 to 255 printable ASCII characters. For 24 hours, the same body with the same key gets the same answer and makes only one render. A DELETE of that render frees the key.',
 } as const
 
-/** For every answer after the limits were checked. */
 function limitHeaders({ quotaLimit, quotaRemaining }: HeaderNames): HeaderSchemas {
   return {
     ...RATE,
@@ -145,7 +142,6 @@ const RATE: HeaderSchemas = {
   'X-RateLimit-Reset': { type: 'integer', description: 'Unix time in seconds when the whole limit is free again.' },
 }
 
-/** Sent if an earlier request with the same key was answered. */
 const REPLAYED: HeaderSchemas = {
   'Idempotent-Replayed': {
     type: 'string',

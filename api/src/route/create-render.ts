@@ -35,7 +35,6 @@ interface Exchange {
   readonly reply: FastifyReply
   /** Ends when the request is admitted, refused or replayed. */
   readonly admitting: Admitting
-  /** Aborts when nobody waits for the answer any more. */
   readonly callerGone: AbortSignal
 }
 
@@ -85,7 +84,6 @@ export function createRenderRoute(
   )
 }
 
-/** Limits for bodies in the memory of an API process. */
 export interface BodyLimits {
   readonly throttle: Throttle
   readonly budget: BodyBudget

@@ -76,7 +76,7 @@ async function cancel(id: RenderId, caller: Caller, ports: ApiPorts): Promise<Ma
   return other
 }
 
-/** Tells the ledger. Returns whether a renderer may have the render. */
+/** Returns whether a renderer may have the render. */
 async function mayBeHeld(id: RenderId, { ledger, clock, log }: ApiPorts): Promise<boolean> {
   try {
     return await ledger.cancel(id, clock.timeout(PORT_CALL_MS_MAX))

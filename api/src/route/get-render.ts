@@ -107,7 +107,6 @@ async function statusAtEnd(id: RenderId, ports: ApiPorts, over: AbortSignal): Pr
   }
 }
 
-/** Whether the ledger says that the render waits or runs. */
 function isOpen(view: RenderView | undefined): boolean {
   return view !== undefined && !isTerminal(view.state.status)
 }
@@ -181,7 +180,6 @@ async function recordOfManifest(manifest: Manifest, { artifacts, clock }: ApiPor
   return { ...record, pdf_url: url }
 }
 
-/** Without the URL. */
 export function recordOf({ id, template, acceptedAt, state, batch, ...labels }: RenderView): StatusRecord {
   const named = { render_id: id, ...(template !== undefined && { template }), ...labelsOf(labels) }
   const record = {

@@ -22,7 +22,6 @@ export function holdUntilSent({ held: stack }: Pick<FastifyReply, 'held'>, held:
 export function callerGoneSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
   const onEnd = () => {
-    // Nobody reads this answer.
     if (!reply.raw.writableFinished) controller.abort(unavailable())
   }
   holdUntilSent(reply, { [Symbol.dispose]: onEnd })

@@ -109,7 +109,6 @@ function refusalOf({ code = '' }: ConnectionError): ServiceError {
   return known === undefined ? invalidHttp('The request is not valid HTTP.') : new ServiceError(...known)
 }
 
-/** By the error codes of Node's parser and server. */
 const REFUSALS: ReadonlyMap<string, readonly [HttpErrorCode, string]> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', ['REQUEST_TIMEOUT', `A request must be received within ${REQUEST_RECEIVE_MS_MAX} ms.`]],
   ['HPE_HEADER_OVERFLOW', ['HEADERS_TOO_LARGE', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`]],

@@ -24,10 +24,8 @@ export class Throttled extends ServiceError {
   }
 }
 
-/** When an address with too many requests may try again. */
 const ADDRESS_WAIT_MS = 10_000
 
-/** For an address with too many requests without a valid key. */
 export function tooManyOfAddress(): Throttled {
   return new Throttled('Too many requests from this address have no valid API key', {
     waitMs: ADDRESS_WAIT_MS,

@@ -45,7 +45,6 @@ import { BATCH_QUEUED_BY_API_MS, BATCHES_LISTED_EVERY_MS, UNACCEPTED_KEPT_MS } f
 /** Open batches whose ended renders a process remembers. Each takes some 40 KiB at most. Forgotten ones are counted again. */
 const BATCHES_REMEMBERED_MAX = 200
 
-/** Batches that are looked at together. */
 const BATCHES_AT_ONCE = 4
 
 const SECOND_MS = 1000
@@ -54,7 +53,6 @@ const BATCH_LOOKED_AT_EVERY_MS = SECOND_MS / 2
 
 export interface BatchPorts {
   readonly artifacts: Pick<ArtifactStore, 'create' | 'get' | 'put' | 'has' | 'delete' | 'list'>
-  /** The bucket of batches and manifests. */
   readonly serviceBucket: string
   readonly queue: Pick<RenderQueue, 'enqueue'>
   readonly ledger: Pick<RenderLedger, 'markQueued'>
@@ -68,7 +66,6 @@ export interface BatchPorts {
 }
 
 interface BatchKeeper {
-  /** Call it when a render of the batch has ended. */
   touch(batch: BatchPlace): void
   /** Looks after batches until `signal` aborts. Rejects only because of a defect. */
   run(signal: AbortSignal): Promise<void>
@@ -77,7 +74,6 @@ interface BatchKeeper {
 type BatchPlace = Pick<Batch, 'id' | 'account'>
 
 interface Keeping extends BatchPorts {
-  /** The known ends of the renders of open batches. */
   readonly ended: LruCache<EndedRenders>
 }
 

@@ -134,7 +134,6 @@ async function* rendersOfRound(
   }
 }
 
-/** The last batch may be smaller; none is empty. */
 async function* inBatches<T>(items: AsyncIterable<T>, max: number): AsyncGenerator<readonly T[]> {
   let batch: T[] = []
   for await (const item of items) {

@@ -52,7 +52,6 @@ export interface Erasure {
 interface ErasureResult {
   readonly erased: readonly ErasedRender[]
   readonly failed: readonly RenderId[]
-  /** The error of the first one that failed. */
   readonly err?: unknown
 }
 
@@ -101,7 +100,6 @@ export async function eraseRenders(
   return { erased, failed, ...(err !== undefined && { err }) }
 }
 
-/** The tombstone takes the place of the manifest. */
 interface Found {
   readonly id: RenderId
   readonly hadManifest: boolean

@@ -34,7 +34,7 @@ interface AccountQueue<Item> {
 interface HostQueue<Item> {
   readonly account: AccountQueue<Item>
   calls: number
-  /** How many concurrent calls it may have. */
+  /** Limit of concurrent calls. */
   window: number
   tookMs: number
   readonly waiting: Item[]
@@ -113,7 +113,6 @@ export class FairQueue<Item extends QueueKey> {
     return this.#ready.values().find((account) => account.calls === 0 || isWithinShare(account))
   }
 
-  /** Takes the newest item of the account's host with most waiting items. */
   #takeNewest(account: AccountQueue<Item>): Item {
     const host = maxBy(account.hosts.values(), ({ waiting }) => waiting.length)
     const item = host?.waiting.pop()

@@ -8,7 +8,6 @@ export interface FailedAttempt {
   readonly retriesMax: number
   /** When the attempt ended. Needed for a `Retry-After` with a date. */
   readonly endedAt: Instant
-  /** `Retry-After` as the receiver sent it. */
   readonly retryAfter?: string
   /** Between 0 and 1. */
   readonly random: number

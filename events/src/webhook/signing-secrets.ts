@@ -69,7 +69,6 @@ export interface SealCounts {
   readonly unknown: number
 }
 
-/** The returned function opens each published secret once for the same keys. */
 export function sealCounter(sealKeys: () => SealKeys, directory: Directory): () => SealCounts {
   let counted = { keys: sealKeys(), of: new WeakMap<Tenant, SealCounts>() }
   return () => {

@@ -130,7 +130,6 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
 }
 
 interface Launches {
-  /** Returns the running launch, or begins another. */
   next(): Promise<RunningBrowser>
   /** Resolves when no launch is running, and rejects if the last one failed. */
   settled(): Promise<unknown>
@@ -152,9 +151,7 @@ function openLaunches(launch: () => Promise<RunningBrowser>): Launches {
 }
 
 interface IdleTimer {
-  /** A caller wants a page. */
   interrupt(): void
-  /** That caller needs it no longer. */
   resume(): void
 }
 
@@ -195,7 +192,6 @@ async function killAll(browsers: Iterable<RunningBrowser>): Promise<void> {
 
 interface Discards {
   discard(browser: RunningBrowser): Promise<void>
-  /** Counts the exit of a browser, unless it was discarded. */
   countExit(browser: RunningBrowser): void
 }
 
@@ -299,7 +295,6 @@ async function isResponsive(running: RunningBrowser, clock: Clock): Promise<bool
 interface Launcher {
   /** Launches a browser, in as many attempts as needed. Rejects only when the source closes. */
   launch(): Promise<RunningBrowser>
-  /** Records that a browser exited by itself after `ageMs`. */
   noteExit(ageMs: number): void
 }
 

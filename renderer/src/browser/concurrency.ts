@@ -56,7 +56,6 @@ export async function openPrintCluster(pool: PagePool, slots: number): Promise<P
     }),
     maxConcurrency: slots,
     timeout: NO_TIMEOUT_MS,
-    // The pool launches the browsers.
     puppeteer: {},
   })
   startJobsAtOnce(cluster)
@@ -110,9 +109,7 @@ interface Print {
   readonly request: PageRequest
   readonly document: PrintDocument
   readonly signal: AbortSignal
-  /** Passes the outcome of the job to the caller of the document. */
   readonly settle: (job: Promise<PrintedDocument>) => void
-  /** Tells the caller why the document gets no page. */
   readonly fail: (reason: unknown) => void
 }
 

@@ -13,7 +13,7 @@ const PACKAGED = [
 ]
 
 interface ChromiumSearch {
-  /** The path that the operator has set. No other is tried then. */
+  /** No other path is tried then. */
   readonly configured?: string | undefined
   /** Paths to try instead of the known ones, best first. */
   readonly candidates?: readonly string[]

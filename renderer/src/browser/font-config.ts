@@ -52,7 +52,7 @@ ${aliases.join('\n')}
 `
 }
 
-/** With the binding `same`, because Chromium rejects a weak substitute. */
+/** Binding `same`: Chromium rejects a weak substitute. */
 function alias({ name, font }: { name: string; font: string }): string {
   return `<alias binding="same"><family>${name}</family><prefer><family>${font}</family></prefer></alias>`
 }

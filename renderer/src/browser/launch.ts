@@ -39,7 +39,6 @@ export class BrowserLost extends Error {
 
 export interface RunningBrowser {
   readonly browser: Browser
-  /** The limit of what this page may make the browser send. */
   budgetOf(session: CDPSession): PageBudget
   /** Aborts when the process has exited or is being killed. The reason is a `BrowserLost` with `render_crashed`. */
   readonly gone: AbortSignal
@@ -184,7 +183,7 @@ export async function removeStaleProfiles(profileDir: string): Promise<void> {
   await Promise.all(stale.map((name) => removeProfile(join(profileDir, name))))
 }
 
-/** Watches a running process. When its pipe closes, everything of it ends. */
+/** When the pipe of the process closes, everything of it ends. */
 function watchBrowser(
   child: ChildProcess,
   profile: string,

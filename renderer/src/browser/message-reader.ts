@@ -27,7 +27,6 @@ export interface PageBudget {
 interface Receiver {
   /** An answer above `MESSAGE_BYTES_MAX` is replaced by an error with the message `ANSWER_TOO_LARGE`. */
   message(text: string): void
-  /** An event of this kind has spent the budget of a page. */
   excess(budget: PageBudget, method: string): void
 }
 
@@ -166,7 +165,6 @@ interface EndedMessage {
   readonly text: string | undefined
 }
 
-/** Collects the pieces of a message. */
 function openMessage(): { add(piece: Buffer): void; end(): EndedMessage } {
   let pieces: Buffer[] = []
   let bytes = 0

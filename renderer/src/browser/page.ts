@@ -83,7 +83,6 @@ const OVER = 'the document has ended'
 interface PagePorts {
   readonly clock: Clock
   readonly memory: PageMemory
-  /** Whether other documents may run in the browser. */
   readonly isShared: boolean
 }
 
@@ -324,7 +323,6 @@ async function setIntl(session: CDPSession, { locale, options }: PrintDocument):
   ])
 }
 
-/** Names what the author of a document can change. */
 function tooManyEvents(method: string): ServiceError {
   const [, domain = ''] = /^(\w+)\./.exec(method) ?? []
   const what = EVENT_SOURCES[domain] ?? method

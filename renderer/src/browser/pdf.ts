@@ -35,7 +35,6 @@ function unescaped(name: string): string {
   return name.replaceAll(/#([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
 }
 
-/** How Chromium seems to have drawn the content of the first page. */
 export interface PageScale {
   /** 1, or less if Chromium shrank the document to the width of its page. */
   readonly scale: number
@@ -78,7 +77,7 @@ const HEAD_BYTES = 4096
 const DRAWS_IN_UNITS = /^([\d.]+) 0 0 -[\d.]+ 0 [\d.]+ cm\n/
 const DRAWS_CONTENT = /\nq\n([\d.]+) ([\d.]+) ([\d.]+) [\d.]+ re\nW\*? n\nq\n([\d.]+) 0 0 \4 \1 \2 cm\n/
 
-/** The beginning of a deflated stream. '' if it is not one. */
+/** '' if the stream is not deflated. */
 function beginningOf(bytes: Uint8Array): string {
   try {
     return inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: HEAD_BYTES * 1100 }).toString(

@@ -56,7 +56,6 @@ export interface PoolSettings {
 interface PoolPorts {
   readonly source: BrowserSource
   readonly usageOf: UsageOf
-  /** Opens a page in its own context. */
   readonly open: (browser: RunningBrowser, isShared: boolean) => Promise<PrintPage>
   readonly clock: Clock
   readonly log: Log
@@ -65,7 +64,6 @@ interface PoolPorts {
   readonly closing: AbortSignal
 }
 
-/** For pages that were acquired at least once. */
 interface PageUsage extends Pick<PageRequest, 'tenant' | 'hasOwnPage'> {
   renders: number
 }
@@ -145,11 +143,10 @@ async function isCleared(page: PrintPage): Promise<boolean> {
 }
 
 interface SparePage {
-  /** Takes a page that no document has used. */
   take(signal: AbortSignal): Promise<PrintPage>
   /** Opens a spare page, or replaces one that is no longer usable. */
   refill(): void
-  /** Closes the spare page. There is none until the next `refill`. */
+  /** There is no spare page until the next `refill`. */
   discard(): void
 }
 
@@ -209,7 +206,7 @@ function openSparePage({ source }: PoolPorts, lifecycle: BrowserLifecycle): Spar
 
 interface BrowserLifecycle {
   open(browser: RunningBrowser): Promise<PrintPage>
-  /** Opens a page in a new browser, which ends with the page. */
+  /** The browser of the page ends with it. */
   openDedicated(signal: AbortSignal): Promise<PrintPage>
   /** Never rejects. */
   close(page: PrintPage): Promise<void>
@@ -227,7 +224,6 @@ interface BrowserUsage {
   memoryCheckedAt: number
   renders: number
   pages: number
-  /** Running documents. */
   busy: number
   /** Whether its successor is starting or running. */
   isRetiring: boolean

@@ -44,7 +44,6 @@ export interface HtmlEngineSettings {
   readonly profileDir: string | Promise<string>
   /** False if Chromium cannot use its own sandbox: as root, or without user namespaces. */
   readonly isSandboxed: boolean
-  /** Documents after which a browser or a page retires. */
   readonly browserRendersMax?: number
   readonly pageRendersMax?: number
 }

@@ -21,7 +21,7 @@ import { openThreadPool, type ThreadPool, type ThreadPoolOptions } from './threa
 const FILL_PATIENCE_MS = 20
 
 export interface EnginesOptions {
-  /** Renders at the same time, per engine. */
+  /** Per engine. */
   readonly slots: number
   /** The folder of browser profiles. Once it resolves, profiles of an earlier process are removed there. */
   readonly profileDir: string | Promise<string>

@@ -1,4 +1,3 @@
-/** The react_pdf engine: lays out TSX templates in render threads. */
 import type { RenderEngine, RenderWork } from '../port/engine.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
 import type { ThreadPool } from './thread-pool.ts'

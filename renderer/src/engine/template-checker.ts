@@ -58,7 +58,6 @@ interface CheckTurnsOptions {
   readonly clock: Clock
 }
 
-/** A checker whose caller runs the checks. */
 export function checkInTurns({ run, turns: allowed, clock }: CheckTurnsOptions): TemplateChecker {
   const turns = openFairSemaphore(allowed)
   /** Consecutive checks without an answer, and until when the tenant waits because of them, on the monotonic clock. */

@@ -91,11 +91,8 @@ export interface ThreadPoolOptions {
   readonly restMs?: number
   /** When the first thread starts, if no task needs one before. Absent means at once. */
   readonly startsAfter?: Promise<unknown> | 'first task'
-  /** Tasks after which a thread is replaced. */
   readonly rendersMax?: number
-  /** Heap and buffers of a thread. */
   readonly heapMibMax?: number
-  /** CPU of one publish check. */
   readonly checkCpuMsMax?: number
   /** Starts a thread that speaks the protocol of `thread/render-thread.ts`. Absent means that file, for tasks of every kind. */
   readonly spawn?: Spawn

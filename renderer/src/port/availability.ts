@@ -45,7 +45,6 @@ export function trackAvailability(clock: Clock): AvailabilityTracker {
   }
 }
 
-/** Something that needs all of `parts`. */
 export function availabilityOfAll(parts: readonly Availability[]): Availability {
   return {
     state() {

@@ -9,7 +9,7 @@ const SECOND_MS = 1000
 /** How long a stopping renderer may take to release a claim. An unreleased claim expires by itself, only later. */
 const CLAIM_RELEASE_MS_MAX = SECOND_MS
 
-/** Claims the render as soon as the engine is ready. Counts the attempt. */
+/** Waits until the engine is ready. Counts the attempt. */
 export async function claimRender(worker: Worker, record: RenderRecord): Promise<ClaimResult> {
   const { ledger, engine, drain, forceStop } = worker
   // Checked here, because a ready engine does not check `drain`. So a drain also leaves a crashed render to other renderers.
@@ -20,9 +20,7 @@ export async function claimRender(worker: Worker, record: RenderRecord): Promise
 }
 
 export interface ClaimRenewal extends AsyncDisposable {
-  /** Aborts when another renderer has taken over the claim. */
   readonly claimLost: AbortSignal
-  /** Aborts when the caller has canceled the render. */
   readonly canceled: AbortSignal
 }
 

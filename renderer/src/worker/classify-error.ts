@@ -8,7 +8,6 @@ export type Verdict =
   | { readonly kind: 'retry' }
   | { readonly kind: 'lost' }
 
-/** Why an attempt was interrupted from outside. */
 export interface Interruptions {
   readonly deadline: AbortSignal
   readonly callerGone: AbortSignal

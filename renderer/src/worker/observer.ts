@@ -22,7 +22,6 @@ interface ObserverPorts {
   readonly tracer: Tracer
 }
 
-/** The topic name of the event log. */
 const EVENTS = 'render.events'
 
 export type RenderObserver = ReturnType<typeof renderObserver>
@@ -30,9 +29,7 @@ export type RenderObserver = ReturnType<typeof renderObserver>
 export function renderObserver({ clock, log, meter, tracer }: ObserverPorts) {
   const traceIdOf = ({ trace }: RenderRecord) => tracer.exportedTraceId(trace)
   return {
-    /** The slot is busy until this is disposed. */
     busy: (engine: Engine) => meter.busy(engine),
-    /** The attempt ends when this is disposed. */
     attempt(accepted: RenderRecord, attempt: number) {
       const { trace: parent, acceptedAt, id } = accepted
       const queueName = queueNameOf(accepted)
@@ -52,7 +49,6 @@ export function renderObserver({ clock, log, meter, tracer }: ObserverPorts) {
         [Symbol.dispose]: () => span.end(),
       }
     },
-    /** The engine run ends when this is disposed. */
     rendering(record: RenderRecord, attempt: number) {
       const fields = { ...logFieldsOf(record), attempt }
       const span = tracer.start('render', { parent: record.trace, attributes: { 'platen.engine': record.engine } })
@@ -90,7 +86,6 @@ export function renderObserver({ clock, log, meter, tracer }: ObserverPorts) {
     /** This worker was the first to write the outcome. */
     decided: (record: RenderRecord, { outcome }: Manifest) => meter.ended(record, outcome, traceIdOf(record)),
     deadLettered: (reason: Parameters<RendererMeter['deadLettered']>[0]) => meter.deadLettered(reason),
-    /** The render has ended and has left the queue. */
     done(record: RenderRecord, manifest: Manifest) {
       const { outcome } = manifest
       const { finishedAt, durationMs } = outcome

@@ -42,9 +42,7 @@ import { type RenderResult, render } from './render.ts'
 type Ending =
   /** This attempt or another one gave it an outcome. */
   | { readonly kind: 'ended'; readonly manifest: Manifest }
-  /** It crashed its renderer in every allowed attempt. */
   | { readonly kind: 'crashed'; readonly manifest: Manifest }
-  /** It has ended, but its manifest is damaged. */
   | { readonly kind: 'unreadable'; readonly error: UnreadableManifest }
   /** Another renderer has claimed it until `until`, unless it renews its claim. */
   | { readonly kind: 'deferred'; readonly until: Instant }

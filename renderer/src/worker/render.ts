@@ -29,7 +29,6 @@ type Interrupted = Exclude<Verdict, { kind: 'failed' }>
 
 const NEVER = new AbortController().signal
 
-/** Fetches the inputs and runs the engine, until an interruption. */
 export async function render(
   worker: Worker,
   record: RenderRecord,

@@ -15,7 +15,6 @@ export function laneOrder(turn: LaneTurn): readonly Lane[] {
   return turn < ASYNC_PER_BULK ? ['sync', 'async', 'bulk'] : ['sync', 'bulk', 'async']
 }
 
-/** How many renders the slots of an engine run now. */
 export interface SlotLoad {
   sync: number
   /** Running sync renders, and those that ended a moment ago: their caller may be about to send the next one. */
@@ -31,7 +30,6 @@ export interface SlotCapacity {
   readonly load: SlotLoad
   /** The slots that are not reserved for sync renders. */
   readonly slots: number
-  /** Whether a slot that is reserved for sync renders is idle. */
   readonly isSyncSlotIdle: boolean
 }
 

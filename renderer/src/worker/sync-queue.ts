@@ -9,7 +9,6 @@ import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import { SYNC_BUFFERED_MAX } from './limit.ts'
 
 export interface SyncQueue {
-  /** `isLastSlot` says that no other slot is free. */
   take(isLastSlot: boolean): QueuedRender | undefined
   /** Call it when a render from `take` has ended. */
   markEnded(queued: QueuedRender): void

@@ -37,7 +37,6 @@ export interface BodyChecks extends AsyncDisposable {
    * `faultsOf` does.
    */
   readonly parse: (tenant: TenantId, task: ParseTask, signal: AbortSignal) => Promise<ParsedRequest>
-  /** The same for the body of a batch. */
   readonly parseBatch: (tenant: TenantId, task: ParseBatchTask, signal: AbortSignal) => Promise<ParsedBatch>
   /**
    * Validates data against the schema of a template. Returns the faults. Paths are relative to the data, and no message contains a value.
@@ -108,7 +107,6 @@ interface ThreadTask {
   /** An export of `check-thread.ts`. */
   readonly name: 'parse' | 'parseBatch' | 'validate' | 'validateBatch'
   readonly task: unknown
-  /** The bytes of the task, which are transferred to the thread. */
   readonly transfer: ArrayBuffer
 }
 

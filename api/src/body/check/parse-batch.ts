@@ -18,7 +18,6 @@ import { type SplitBatch, splitJson, splitLines } from './split-batch.ts'
 
 /** Conforms to `batchRequestSchema`. */
 export interface ParsedBatch extends BatchHead {
-  /** The items, each a line of JSON. */
   readonly lines: Uint8Array
   readonly total: number
   /** As in `ParsedRequest`. Never equal to that of a render. */

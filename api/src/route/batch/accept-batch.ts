@@ -26,7 +26,6 @@ import { PORT_CALL_MS_MAX } from '../../limit.ts'
 import type { ApiPorts } from '../../ports.ts'
 import { unavailable } from '../../problem.ts'
 
-/** Reservations that are released at once. */
 const RELEASED_AT_ONCE = 16
 
 /** A requested batch: a record with the id of the batch, and the lines of its items. */
@@ -98,7 +97,6 @@ export async function readBatch(place: Pick<Batch, 'id' | 'account'>, ports: Api
   return bytes && decodeBatch(bytes)
 }
 
-/** What the check of an `Idempotency-Key` needs. */
 export function keyedBatch({ record, total }: Omit<AskedBatch, 'items'>, ports: ApiPorts): KeyedBatch {
   return {
     async stateOf(id) {

@@ -110,7 +110,6 @@ async function requireAllFit(
   throw new ServiceError('VALIDATION_FAILED', message, { details })
 }
 
-/** The rest of admission: limiter, claim, acceptance. */
 async function reserveAndAccept(
   asked: AskedBatch,
   exchange: BatchExchange,

@@ -22,7 +22,6 @@ const ID_BYTES = 16
 const TAG_BYTES = 16
 export const CURSOR_CHARS = Math.ceil(((ID_BYTES + TAG_BYTES) * 4) / 3)
 
-/** The cursor of the renders after this one. */
 export function cursorAfter(id: RenderId, list: CursorScope, keys: KeyRing): string {
   return Buffer.concat([renderIdBytes(id), tagOf(id, list, keys[0])]).toString('base64url')
 }

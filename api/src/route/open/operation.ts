@@ -2,7 +2,6 @@
 import { type Html, html, joined, prose } from './html.ts'
 import { nameOf, type Schema, table, typeOf } from './schema.ts'
 
-/** The parts of an operation that are shown. */
 export interface Operation {
   readonly operationId: string
   readonly summary: string
@@ -42,7 +41,6 @@ export interface Route {
   readonly operation: Operation
 }
 
-/** `origin` is the address of the service, or its placeholder. */
 export function operationSection(route: Route, origin: string): Html {
   const { method, path, operation } = route
   const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation

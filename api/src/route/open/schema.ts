@@ -35,7 +35,6 @@ ${rows.length > 0 ? table(['field', 'type', 'meaning'], rows) : html`<p>${typeOf
 </article>`
 }
 
-/** Each row is its cells. */
 export function table(head: readonly string[], rows: readonly (readonly Html[])[]): Html {
   return html`<div class="wide"><table>
 <thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>

@@ -28,7 +28,6 @@ export async function findDelivery(
   return record
 }
 
-/** A test event belongs to no render. */
 export function isTest({ delivery }: Pick<DeliveryRecord, 'delivery'>): boolean {
   return delivery.type === TEST_EVENT
 }
@@ -47,7 +46,6 @@ export function detailOf(record: DeliveryRecord): DeliveryDetail {
   }
 }
 
-/** Only for deliveries of renders. */
 export function deliveryOf(record: DeliveryRecord): DeliveryList['deliveries'][number] {
   // Callers do not know the id under which a test event is kept. The end of a batch is kept under the id of the batch.
   return { ...fieldsOf(record), event: record.delivery.type as EventType }

@@ -8,15 +8,11 @@ import type { Refusal, Requests } from './request.ts'
 import type { DocumentFaults } from './script/fault-script.ts'
 import type { Report } from './script/preface.ts'
 
-/** A warning whose place in the source is not known yet. */
+/** A warning whose place in the source is not known yet. The optional fields are what the source may contain. */
 export interface Finding extends Pick<Warning, 'code' | 'message'> {
-  /** An address that the source may contain literally. */
   readonly address?: string
-  /** The name of an element that the source may contain. */
   readonly element?: string
-  /** Matches a declaration that the source may contain. */
   readonly pattern?: RegExp
-  /** Where a script failed. */
   readonly at?: Pick<Report, 'file' | 'line' | 'column'>
 }
 
@@ -66,7 +62,6 @@ export function edgeRefusal(address: string): Finding {
   return { code: 'file_refused', message: `the image ${shown(address)} was not loaded: ${reason}`, address }
 }
 
-/** An image in a `data:` URL. */
 export function damaged({ url, why }: DamagedImage): Finding {
   if (why === 'unreadable') return damagedImage(url)
   const message = `an image of the document ends too early, so only its beginning is printed: ${shown(url)}`
@@ -96,7 +91,7 @@ function whyBroken(address: string): string {
   return `${shown(address)} is not a whole address, such as https://example.com/`
 }
 
-/** `where` is the address of an external style sheet. */
+/** `where`: the address of an external style sheet. */
 export function ignoredStyle({ what, declaration }: IgnoredStyle, where?: string): Finding {
   const pattern = where === undefined ? patternOf(what) : undefined
   const from = where === undefined ? '' : ` (${shown(where)})`

@@ -45,7 +45,6 @@ export interface PrintDocument extends FilledHtml {
   readonly damaged?: readonly DamagedImage[]
   /** Whether it may need other fonts than those of Latin, Greek and Cyrillic text. */
   readonly isMultiscript: boolean
-  /** See `styleScript`. */
   readonly styleQuestions?: string | undefined
 }
 
@@ -64,11 +63,10 @@ interface PageFrame {
 }
 
 export interface LoadedDocument {
-  /** The left and right page margins, as CSS lengths. */
   readonly sides: { readonly left: string; readonly right: string }
   /** Reports what the document contains. Throws `asset_unavailable` if an asset that it shows as an image is not an image. */
   inspect(): Promise<Inspection>
-  /** Runs one of our scripts in the document. See `evaluate`. */
+  /** See `evaluate`. */
   run<Result>(expression: string): Promise<Result>
 }
 
@@ -159,7 +157,6 @@ function notShown(reason: string): ServiceError {
   return new ServiceError('asset_unavailable', `the document: ${reason}`)
 }
 
-/** Resolves when the current load has ended. */
 export function nextLoad(page: Page): Promise<void> {
   return new Promise((resolve) => {
     page.once('load', () => resolve())

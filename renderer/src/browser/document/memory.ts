@@ -55,7 +55,6 @@ export function openPageMemory(clock: Clock): PageMemory {
   /** By process id: when the process was last seen large. We cannot know which page a process belongs to. */
   const largeAt = new Map<number, number>()
 
-  /** Returns whether the browser's own processes are too large. */
   async function checkProcesses(running: RunningBrowser): Promise<boolean> {
     for (const [pid, at] of largeAt) if (clock.monotonic() - at > CRASH_MS_MAX) largeAt.delete(pid)
     let isOvergrown = false

@@ -15,7 +15,6 @@ const PRINTS_MAX = 3
 
 interface PrintWithPageNumbers {
   readonly pdf: Uint8Array
-  /** The links whose target does not exist. */
   readonly findings: readonly Finding[]
 }
 

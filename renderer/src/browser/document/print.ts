@@ -12,7 +12,7 @@ import { SMALL_PAGES_MAX } from './small-pdf.ts'
 export interface PrintedBeside
   extends Pick<PrintDocument, 'header' | 'footer' | 'date'>,
     Pick<LoadedDocument, 'sides'> {
-  /** Whether the PDF is expected to be small. See `isSmall`. */
+  /** See `isSmall`. */
   readonly isSmall: boolean
 }
 

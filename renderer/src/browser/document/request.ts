@@ -26,7 +26,6 @@ export interface Requests {
   holdsOther(document: Source): boolean
   /** From now on, requests belong to this document, until it ends. */
   beginDocument(document: Source & Pick<PrintDocument, 'html'>, ended: AbortSignal): void
-  /** Call it when the page has lost its cache. */
   forget(): void
   /** The refused requests of this document that its reader would miss. */
   refused(): readonly Refusal[]
@@ -36,9 +35,7 @@ export interface Requests {
 
 interface Flaw {
   readonly url: string
-  /** Of a style sheet. */
   readonly styles: readonly IgnoredStyle[]
-  /** Of an image. */
   readonly why?: DamagedImage['why'] | undefined
 }
 
@@ -64,7 +61,6 @@ type Paused = Protocol.Fetch.RequestPausedEvent
 
 interface Page {
   readonly session: CDPSession
-  /** Its main frame. */
   readonly frameId: string
 }
 
@@ -144,7 +140,6 @@ export function answerRequests({ session, frameId }: Page, onFault: (fault: unkn
 
 interface DocumentRequests extends Source {
   readonly ended: AbortSignal
-  /** The first addresses that were refused. */
   readonly refused: Map<string, MissedType>
   readonly flawed: Map<string, Flaw>
   count: number

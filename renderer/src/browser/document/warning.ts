@@ -82,7 +82,7 @@ function printable(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, ' ')
 }
 
-/** Where a script failed, if no source has that line. */
+/** For a failure in a line that no source has. */
 function elsewhere({ file, line }: NonNullable<Finding['at']>): string {
   if (line === 0) return ''
   return file === 'about:blank' ? ` (line ${line} of the filled HTML)` : printable(` (${shown(file)}, line ${line})`)
@@ -103,7 +103,6 @@ function placeOf(
   return asset === undefined ? undefined : `${asset.name}:${at.line}:${at.column}`
 }
 
-/** The asset that Chromium loaded from this address, by its digest or name. */
 function assetOf(address: string, assets: readonly Asset[]): Asset | undefined {
   const name = [ASSET_ORIGIN, 'asset:'].find((start) => address.startsWith(start))
   return name === undefined

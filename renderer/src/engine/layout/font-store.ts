@@ -45,7 +45,6 @@ export interface FontStore {
   readonly missing: (font: unknown, glyph: Glyph) => string | undefined
 }
 
-/** The part of react-pdf's store that layout uses. */
 export interface FontReader extends Pick<typeof Store, 'getEmojiSource' | 'getHyphenationCallback'> {
   getFont(descriptor: FontDescriptor): Source
   /** Our fonts are loaded already. */
@@ -161,7 +160,6 @@ function ownFonts(faces: readonly OwnFace[]): readonly (Face & { readonly family
 
 type Family = (wanted: Omit<FontDescriptor, 'fontFamily'>) => Source
 
-/** The fields that react-pdf reads from a face. */
 interface Source {
   readonly fontWeight: number
   readonly fontStyle: string

@@ -263,7 +263,6 @@ function letterEnd(
 
 interface OpenLine {
   readonly start: number
-  /** The segment in which it starts. */
   readonly from: number
   readonly room: number
 }

@@ -29,7 +29,6 @@ interface Text<Each> {
   readonly runs: readonly Each[]
 }
 
-/** react-pdf's default. */
 const FONT_SIZE = 12
 
 /** In the form that react-pdf's layout engine wants. */
@@ -84,7 +83,6 @@ interface Place {
   readonly codePoint: number
   /** The text after it, at least its first code point. */
   readonly after: string
-  /** The font of the code point before it in the same run. */
   readonly before: ChainFont | undefined
   readonly isJoined: boolean
   readonly chain: readonly ChainFont[]

@@ -58,7 +58,6 @@ function hyphens({ runs }: Paragraph): (offset: number) => number {
   }
 }
 
-/** The run of the character before an offset. */
 function runEnding(runs: readonly MeasuredRun[], offset: number): MeasuredRun | undefined {
   let low = 0
   let high = runs.length - 1

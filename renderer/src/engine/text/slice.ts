@@ -25,7 +25,6 @@ export function sliceLines(paragraph: Paragraph, lines: readonly Line[]): Attrib
   })
 }
 
-/** The width of a hyphen after a character of a run. */
 export function hyphenWidth(run: Run): number {
   return (hyphenOf(run)?.advanceWidth ?? 0) * (run.attributes.scale ?? 0)
 }

@@ -192,5 +192,5 @@ export default ({ data }) => (
   isSandbox: false,
 }
 
-// Last, because everything above must be defined first.
+// Last: it needs everything above.
 if (parentPort !== null) await serve(parentPort, workerData)

@@ -18,7 +18,6 @@ export interface Thread {
   /** Whether it runs at a low priority, for good: a process without rights cannot raise it again. */
   readonly isLow: boolean
   readonly startedAt: number
-  /** Whether it can take a task. */
   isReady: boolean
   isWarm: boolean
   isWorn: boolean

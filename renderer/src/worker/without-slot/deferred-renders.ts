@@ -19,7 +19,6 @@ export interface DeferredRenders {
    * is due again.
    */
   add(queued: QueuedRender, until: Instant): Promise<void>
-  /** The next due render of a lane. */
   poll(lane: Lane): QueuedRender | undefined
 }
 

@@ -21,11 +21,9 @@ export interface StoringRenders {
    */
   add(rendered: Rendered, ended: Promise<void>): Promise<void>
   count(): number
-  /** Resolves when all of them are over. */
   ended(): Promise<void>
 }
 
-/** `slots` is the number of slots that share it. */
 export function openStoringRenders({
   clock,
   slots,

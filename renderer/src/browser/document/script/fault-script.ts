@@ -4,14 +4,12 @@ import { NAME_OF } from './name-script.ts'
 
 /** Each text is cut. */
 export interface DocumentFaults {
-  /** The addresses of images that cannot be decoded. */
   readonly images: readonly string[]
   /** Families of fonts in `data:` URLs that cannot be read. */
   readonly fonts: readonly string[]
   /** Addresses that Chromium sends no request for: relative ones, files of the machine, those with a password. */
   readonly unrequested: readonly string[]
   readonly unaddressed: readonly string[]
-  /** Links that lead nowhere in a PDF. */
   readonly links: readonly { readonly address: string; readonly name: string }[]
   /** Texts that may show an absent value, if scripts may have written them. */
   readonly texts: readonly string[]
@@ -20,7 +18,6 @@ export interface DocumentFaults {
   readonly hasScript: boolean
 }
 
-/** How the address of a damaged image begins and ends. */
 export type AddressEnds = readonly [string, string]
 
 /** At each end of an address: enough to tell two images of one kind apart. */

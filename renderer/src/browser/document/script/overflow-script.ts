@@ -76,11 +76,9 @@ export const FIND_PAGE_AREA = `JSON.stringify((${PAGE_AREA})())`
 /** Each frame has a layout of its own. */
 const FRAMES_LOOKED_AT_MAX = 20
 
-/** Content that is not printed, or only in part. */
 export interface Cut {
   /** The first cut content: the beginning of a text, or the name of an image. */
   readonly what: string
-  /** Further texts and images that the same box cuts off. */
   readonly others: number
   /** The box that cuts it off, with its style. '' means the page. */
   readonly by: string
@@ -301,8 +299,6 @@ const FIND_CUTS = String.raw`(eachRule, areaOf) => {
   return JSON.stringify(cuts.slice(0, ${FINDINGS_MAX}))
 }`
 
-/** For a document that is not printed yet. */
 export const FIND_CUTS_EARLY = `(${FIND_CUTS})(${EACH_RULE}, ${PAGE_AREA})`
 
-/** For a window that is as large as the page. */
 export const FIND_CUTS_IN_WINDOW = `(${FIND_CUTS})(${EACH_RULE})`

@@ -34,9 +34,7 @@ export const READ_SOURCE_PAGE = `() => {
 export const SOURCE_PAGE = `JSON.stringify((${READ_SOURCE_PAGE})())`
 
 interface FinishOptions {
-  /** The title if the document has none. */
   readonly title: string
-  /** Rules to add to its own, or ''. */
   readonly css: string
   /** Whether to load fonts that no text on the pages uses. Boxes in the margins request fonts too late. */
   readonly needsAllFonts: boolean

@@ -31,7 +31,6 @@ interface InspectionTools {
   readonly fonts: GlyphSource
   readonly missing: FontStore['missing']
   readonly find?: Program['find']
-  /** Whether the source or the data contain this text literally. */
   readonly isLiteral: (text: string) => boolean
 }
 
@@ -85,7 +84,6 @@ interface Inspection extends InspectionTools {
   readonly list: WarningList
   readonly lacking: Lacking
   readonly unreadableImages: string[]
-  /** The ids of elements, and the links to ids. */
   readonly targets: Set<string>
   readonly links: { readonly target: string; readonly spot: Spot }[]
   readonly budget: { comparisons: number }
@@ -101,7 +99,6 @@ interface PageInspection extends Inspection {
   readonly page: number
   readonly paper: Rectangle
   readonly marks: Mark[]
-  /** Blocks that have a warning already. */
   readonly squashed: Set<LayoutNode>
 }
 
@@ -196,7 +193,6 @@ function inspectLink({ props }: LayoutNode, { source }: Surroundings, inspection
   if (target !== undefined) links.push({ target, spot: { page, source } })
 }
 
-/** Remembers boxes and images that may hide text drawn before them. */
 function inspectCover(
   { type = '', style, image }: LayoutNode,
   around: Surroundings,

@@ -112,5 +112,4 @@ export function sourceOf({ type = '', props }: LayoutNode): ElementPosition | un
   return typeof line === 'number' ? { line, element: NAMES.get(type) } : undefined
 }
 
-/** Element names in a source, by react-pdf's names. */
 const NAMES = new Map(Object.entries(PRIMITIVES).map(([name, { tag }]): [string, string] => [tag, name]))

@@ -8,7 +8,6 @@ import { sourceOf } from '../inspect/surroundings.ts'
 import type { Instance } from '../instance.ts'
 import { childrenOf, edgesOf, isAbsolute } from './plain.ts'
 
-/** What takes the room, and where it is in the source. */
 export interface RoomFault {
   readonly message: string
   readonly source?: ElementPosition | undefined

@@ -15,7 +15,6 @@ export interface Totals {
   /** Returns a document that reports its page counts while react-pdf makes its pages. It skips the second pass if the guess was right. */
   track(document: Instance): Instance
   readonly counts: PageCounts
-  /** Whether a function received a guessed total. */
   wereGuessesUsed(): boolean
 }
 
@@ -26,7 +25,6 @@ type PageLayout = (page: PageNumbers, content: readonly Instance[]) => readonly 
 export function openTotals(guess: PageCounts | undefined): Totals {
   const counts: number[] = []
   let wereUnknown = false
-  /** Props of nodes that react-pdf makes again for each page. */
   const dynamic = new Set<Record<string, unknown>>()
   const pageGroups: Record<string, unknown>[] = []
 

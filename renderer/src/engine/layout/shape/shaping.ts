@@ -77,7 +77,6 @@ export function cachePairs(font: Font): void {
   })
 }
 
-/** The members of a run that callers use. */
 class PlainRun implements Pick<GlyphRun, 'glyphs' | 'positions' | 'advanceWidth'> {
   readonly glyphs: Glyph[]
   readonly positions: GlyphPosition[]
