@@ -19,7 +19,7 @@ const SECOND_MS = 1000
 /** How often a browser is pinged. Renders in a hung browser cannot end. */
 export const BROWSER_PING_EVERY_MS = 2 * SECOND_MS
 
-/** How long a browser may work before it answers a ping. What one page makes it do until the page is ended takes it some seconds. */
+/** How long a browser may work before it answers a ping. The work of one page, until the page is ended, takes it some seconds. */
 export const BROWSER_BUSY_MS_MAX = 20 * SECOND_MS
 
 /** It is available when a browser can take new pages, or was ended because nobody needed it. */

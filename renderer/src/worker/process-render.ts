@@ -6,8 +6,10 @@
  * - The manifest is created only if there is none.
  * - The event's id follows from the manifest.
  * - The ledger keeps the first outcome.
- * - The limiter charges an id once. So if a process dies between two stages, the next one finishes the render, once. A claim counts the
- *   attempt before the work begins, so a render that kills its renderer ends as `render_crashed` and is not tried for ever.
+ * - The limiter charges an id once.
+ *
+ * So if a process dies between two stages, the next one finishes the render, once. A claim counts the attempt before the work begins, so a
+ * render that kills its renderer ends as `render_crashed` and is not tried for ever.
  */
 
 import { NewerFormat } from '@platen/contract/domain/format.ts'

@@ -78,7 +78,7 @@ async function acceptOnce(batch: Batch, items: Uint8Array, ports: ApiPorts): Pro
     artifacts.put(addresses.open, encodeOpenBatch(batch), signal),
   ])
   const create = (one: Batch) => artifacts.create(addresses.accepted, encodeBatch(one), clock.timeout(PORT_CALL_MS_MAX))
-  // If nobody can know whether the batch is accepted, refuses it unless it is.
+  // When the answer of the store is lost, refuses the batch unless it is accepted.
   const isOurs = await create(batch).catch(async (cause: unknown) => {
     if (await create(refusedBatchOf(batch))) throw cause
     return false

@@ -30,7 +30,7 @@ export interface PageMemory {
 
 /** Documents that end earlier are not checked. */
 const CHECK_AFTER_MS = 200
-/** Between two checks a page can exceed its limit by what it fills meanwhile: some 250 MiB. */
+/** Between two checks a page can fill some 250 MiB beyond its limit. */
 const CHECK_EVERY_MS = 100
 
 /**

@@ -75,7 +75,7 @@ function widthOf(codePoint = 0): number {
   return codePoint > 0xffff ? 2 : 1
 }
 
-/** Blanks that hang over the end of a line. A no-break space is none. */
+/** Blanks that hang over the end of a line. A no-break space does not. */
 function isBlank(unit: number): boolean {
   if (unit === 0x20 || unit === 0x09) return true
   if (unit < 0x1680) return false
