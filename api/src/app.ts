@@ -1,6 +1,6 @@
 /**
- * The HTTP API, the first half of the data flow. Fastify routes and parses HTTP. This file and those beside it decide every answer, even
- * to a broken header. `buildApp` does not listen: the composition root does.
+ * The HTTP API, the first half of the data flow. Fastify routes and parses HTTP. This file and those beside it decide every answer, even to
+ * a broken header. The composition root listens, not `buildApp`.
  */
 import { Readable } from 'node:stream'
 import { keyIdOf } from '@platen/contract/domain/api-key.ts'
@@ -51,28 +51,27 @@ import { endRequestSpan, startRequestSpan } from './traffic/request-span.ts'
 import { openThrottle, type Throttle, tooManyOfAddress } from './traffic/throttle.ts'
 import { openWaitPlaces } from './traffic/wait-places.ts'
 
-/** The result of `buildApp`. A composition root may add its own routes before it listens. */
+/** A composition root may add its own routes before it listens. */
 export type ApiApp = FastifyInstance
 export type { ApiPorts, ApiSettings, Readiness } from './ports.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The render that this request creates or reads, once it is known. */
+    /** The render that this request creates or reads, once known. */
     render: RenderId | null
-    /** The render that this request asks for, once its body was checked; its lane is known once it was counted. */
+    /** The requested render, after the check of the body; its lane after the limiter. */
     requested: (Pick<RenderRecord, 'template' | 'engine' | 'mode'> & Partial<Pick<RenderRecord, 'lane'>>) | null
-    /** Why the request was refused, once it was. */
     errorCode: HttpErrorCode | null
-    /** The span that caused what this request causes. */
+    /** The parent span for everything that this request causes. */
     trace: TraceContext | undefined
-    /** Absent for paths that nobody with a key asks for. */
+    /** Absent for routes without a key. */
     span: Span | undefined
   }
 }
 
 const API_PREFIX = '/api/v1'
 const NO_QUERY = { type: 'object', additionalProperties: false, properties: {} } as const
-/** How often Node looks for requests that take too long. With its default of 30 s they could take twice their time. */
+/** How often Node looks for slow requests. With its default of 30 s they could take twice their time. */
 const RECEIVE_CHECK_MS = 1000
 
 /**
@@ -81,18 +80,18 @@ const RECEIVE_CHECK_MS = 1000
  */
 const LINGER_MS = 500
 
-/** The status in logs and metrics of a request whose caller left before the answer began. Nobody receives it; nginx has the same. */
+/** The status in logs and metrics of a request whose caller left before the answer began. Nobody receives it; nginx uses the same. */
 const CALLER_GONE_STATUS = 499
 
-/** Refusals of requests without a key that would only fill the log. */
+/** Refusals without a key that would only fill the log. */
 const QUIET_STATUSES: readonly number[] = [HTTP_ERRORS.RATE_LIMITED.status, CALLER_GONE_STATUS]
 
-/** Sent with every answer: no answer may be shared, and each is exactly of its declared type. */
+/** For every answer: caches must not share it, and browsers must not guess its type. */
 const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
 
 /**
- * Builds the API over its ports, ready for `listen` or `inject`. Closing it waits for requests that are on
- * their way or running, and then refuses new ones with 503.
+ * The app is ready for `listen` or `inject`. Closing it waits for requests that are on their way or running, and then refuses new ones with
+ * 503.
  */
 export function buildApp(ports: ApiPorts): ApiApp {
   const { ids, clock, settings } = ports
@@ -106,7 +105,7 @@ export function buildApp(ports: ApiPorts): ApiApp {
     // Fastify's 503 has another format. A hook sends ours.
     return503OnClosing: false,
     schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
-    // An overlong id gets the same answer as any id that was never issued.
+    // An overlong id gets the same answer as any unissued id.
     routerOptions: { maxParamLength: HEADER_BYTES_MAX, ignoreTrailingSlash: true },
     http: {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -130,7 +129,7 @@ export function buildApp(ports: ApiPorts): ApiApp {
   app.setValidatorCompiler(compileRequestSchema)
   // Types and tests make sure that answers fit. Fastify's serializer would drop fields that a schema does not name.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
-  // Routes that take a body read it themselves, before this.
+  // Routes with a body read it themselves, before this.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, _payload, done) => done(null, request.body))
   app.setErrorHandler((error, request, reply) =>
@@ -143,7 +142,7 @@ export function buildApp(ports: ApiPorts): ApiApp {
   return app
 }
 
-/** In place of Fastify's compilers, which would be loaded before ours are set. */
+/** Fastify would load its own compilers before ours are set. */
 function notCalled(): never {
   throw new Error('both compilers are set')
 }
@@ -152,7 +151,7 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
   const methods = methodsByRoute(app)
   app.addHook('onRoute', (route) => {
     const { url: path, method } = route
-    // A parameter that nobody reads is a mistake of the caller.
+    // An unknown parameter is a mistake of the caller.
     if (path.startsWith(`${API_PREFIX}/`)) route.schema = { querystring: NO_QUERY, ...route.schema }
     for (const each of [method].flat()) meter.routed({ path, method: each })
   })
@@ -171,7 +170,7 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
   app.addHook('onSend', async (request, reply, payload) => {
     // Node resets the timeout after the answer.
     reply.raw.setTimeout(ANSWER_STALLED_MS_MAX, () => reply.raw.destroy())
-    // Fastify destroys a stream only with a response that it began to send.
+    // Fastify destroys a stream only if it began to send it.
     if (payload instanceof Readable) holdUntilSent(reply, { [Symbol.dispose]: () => payload.destroy() })
     return discardingRest(request, reply, { payload, clock })
   })
@@ -199,7 +198,7 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
       isDelivered: reply.raw.writableFinished,
     }
     const isQuiet = caller === null && (status < 400 || QUIET_STATUSES.includes(status))
-    // A span that does not end is not exported: requests without a key must not fill the queue of spans.
+    // Only ended spans are exported: requests without a key must not fill their queue.
     if (!isQuiet && request.span !== undefined) endRequestSpan(request.span, request, status)
     if (isQuiet) log.debug(fields, 'request answered')
     else log.info(fields, 'request answered')
@@ -258,20 +257,17 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
   })
 }
 
-/**
- * Returns the error to answer. If a refused request has no valid key and its address had too many of those, that is only a rate limit.
- */
+/** If a refused request has no valid key and its address had too many of those, the answer is a rate limit. */
 function orThrottled(error: unknown, { caller, ip }: FastifyRequest, throttle: Throttle): unknown {
   if (caller !== null || !isRefusal(error) || throttle.chargeAddress(ip)) return error
   return tooManyOfAddress()
 }
 
-/** The fields of a line about a request. */
 function fieldsOf({ id: requestId, trace, caller }: FastifyRequest): object {
   return { requestId, traceId: traceIdOf(trace), tenant: caller?.tenant.id }
 }
 
-/** Answers an error with its refusal. Logs it when an operator must know. */
+/** Logs the error when an operator must know. */
 function refuse(
   { log, meter }: ApiPorts,
   error: unknown,

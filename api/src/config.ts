@@ -1,4 +1,4 @@
-/** The settings of an API process. docs/cluster.md is generated from this table. */
+/** docs/cluster.md is generated from this table. */
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { ENGINE_LIST } from '@platen/adapters/setting/engine.ts'
 import { KEY_RING, PORT } from '@platen/adapters/setting/format.ts'

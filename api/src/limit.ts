@@ -1,8 +1,6 @@
-/** Limits that several folders of the API share, each with its unit and the reason for its value. */
-
 const SECOND_MS = 1000
 
-/** How long a client may read nothing of an answer in progress. This process holds what the client does not read. */
+/** How long a client may read nothing of an answer in progress. This process holds the unread bytes. */
 export const ANSWER_STALLED_MS_MAX = 20 * SECOND_MS
 
 /** How long a client may take to send its request. Stops slow-loris senders; 10 MiB in 30 s is a 2.8 Mbit/s line. */

@@ -24,7 +24,7 @@ import { type Config, SETTINGS } from './config.ts'
 
 if (import.meta.main) await runProcess({ deployable: 'api', settings: SETTINGS, variables: process.env }, serve)
 
-/** Serves until the stop. Then no new requests are taken, and the running ones are answered. */
+/** Serves until the process is stopped. Then it takes no new requests, and answers the running ones. */
 async function serve(own: Process<Config>): Promise<void> {
   const base = await openDataPlane(own, { reader: randomUUID() })
   const { config, clock, redis, kafka, topics, directory, metrics, serviceBucket, starting, stack } = base

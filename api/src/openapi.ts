@@ -27,7 +27,7 @@ import type { FastifyInstance } from 'fastify'
 export function describe(app: FastifyInstance, brand: string): void {
   app.register(swagger, {
     openapi: documentFrame(brand),
-    // The paths in the interface include the prefix.
+    // Paths keep the prefix, as in the interface.
     stripBasePath: false,
     convertConstToEnum: false,
     transformObject: (found) => withNamedSchemas('openapiObject' in found ? found.openapiObject : found.swaggerObject),
@@ -69,7 +69,7 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
   }
 }
 
-/** What the service sends to receivers. Every header is in every attempt. */
+/** Requests to receivers. Every header is in every attempt. */
 function webhooks(brand: string): Record<string, object> {
   const sent = (events: string, operation: object, content: object) => ({
     post: {
@@ -196,8 +196,8 @@ const WEBHOOK_EXAMPLES: Readonly<Record<string, { readonly summary: string; read
 }
 
 /**
- * Moves every schema with a `title` to the components, under that name. So generated clients have one type for each. What the schema says
- * of its place stays there, beside the reference.
+ * Moves every schema with a `title` to the components, under that name, so that generated clients have one type for each. The description
+ * of a use stays there, beside the reference.
  */
 function withNamedSchemas<Document extends object>(document: Document): Document {
   const schemas: Record<string, unknown> = {}
@@ -221,10 +221,9 @@ function withNamedSchemas<Document extends object>(document: Document): Document
   return { ...moved, components: { ...moved.components, schemas: sorted } }
 }
 
-/** The keywords that limit a value of a type. */
 const LIMITS: Readonly<Record<string, readonly string[]>> = { number: ['minimum', 'maximum'], string: ['pattern'] }
 
-/** Spells a schema of several types as a union. Generators of clients that began with OpenAPI 3.0 know no list of types. */
+/** Rewrites a list of types as a union. Client generators from the time of OpenAPI 3.0 know no list of types. */
 function withOneType({ type: types, ...limits }: Readonly<Record<string, unknown>>): object {
   if (!Array.isArray(types)) return { type: types, ...limits }
   const anyOf = types.map((type) => ({
@@ -243,7 +242,6 @@ function withoutDescription(schema: unknown): unknown {
   return typeof schema === 'object' ? { ...schema, description: undefined } : schema
 }
 
-/** A response header in the schema of a route. */
 interface HeaderSchema {
   readonly type: 'string' | 'integer'
   readonly description: string
@@ -251,12 +249,9 @@ interface HeaderSchema {
 
 export type HeaderSchemas = Readonly<Record<string, HeaderSchema>>
 
-/** Any valid key is accepted. */
 export const KEY_REQUIRED = [{ apiKey: [] }]
-/** Anybody may ask. */
 export const NO_KEY: readonly object[] = []
 
-/** Headers of every answer. */
 export const COMMON_HEADERS: HeaderSchemas = {
   'X-Request-Id': {
     type: 'string',
@@ -270,8 +265,8 @@ const HEADERS_OF_REFUSALS = {
 } as const satisfies Record<NonNullable<HttpErrorEntry['headers']>[number], HeaderSchema>
 
 /**
- * Returns the response schemas for the refusals of an operation, as the error catalog has them: one per status, with the codes of that
- * status. `headers` are the headers that a code has in this operation only.
+ * The response schemas for the refusals of an operation, from the error catalog: one per status, with the codes of that status. `headers`
+ * are those that a code has only in this operation.
  */
 export function refusals(
   operation: Operation,

@@ -1,5 +1,3 @@
-/** The ports that the API needs. It does not listen or open anything itself. */
-
 import type { TrafficLimits } from '@platen/contract/domain/limit.ts'
 import type { KeyRing } from '@platen/contract/domain/render-id.ts'
 import type { Engine } from '@platen/contract/domain/render-options.ts'
@@ -36,20 +34,17 @@ export interface ApiPorts {
   readonly replies: ReplyChannel
   readonly deliveries: Pick<DeliveryLog, 'schedule' | 'find' | 'listByRender' | 'redeliver'>
   readonly deliveryList: DeliveryList
-  /** Parses bodies, and validates data against the schemas of templates. */
   readonly checks: Omit<BodyChecks, keyof AsyncDisposable>
   readonly clock: Clock
   readonly ids: Ids
-  /** Signs and verifies render ids. */
   readonly keys: () => KeyRing
   readonly log: Log
   readonly meter: ApiMeter
   readonly tracer: Tracer
-  /** Tells whether the engine takes renders now. */
   engineStatus(engine: Engine): EngineStatus
-  /** Tells whether requests may be sent here. `detail` is shown to anybody who asks, so it contains no secret. */
+  /** Whether requests may be sent here. `detail` is shown to anybody who asks, so it contains no secret. */
   isReady(): Readiness
-  /** Tells whether this process should be kept. Looks at nothing outside the process. */
+  /** Whether this process should be kept. Looks at nothing outside the process. */
   isAlive(): boolean
   readonly settings: ApiSettings
 }
@@ -62,11 +57,9 @@ export interface Readiness {
 export interface ApiSettings {
   /** One lower-case word: `service` gives `X-Service-…` headers and `service_live_…` keys. */
   readonly brand: string
-  /** The bucket of the manifests. */
   readonly serviceBucket: string
-  /** There is no other API process, and there was none since then: requests that began before died with their process. */
+  /** Present if there is no other API process, and was none since then: older requests died with their process. */
   readonly aloneSince?: Instant
-  /** Where webhooks of any tenant may go. */
   readonly webhooks: WebhookPolicy
   readonly traffic: TrafficLimits
 }

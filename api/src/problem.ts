@@ -1,6 +1,6 @@
 /**
- * Every refusal has one format: `{error: {code, reason, message, request_id, details?}}`. An expected error has a catalogued code. A port
- * that is unavailable is `RENDER_UNAVAILABLE`. Anything else is a defect of ours, and its message is not shown.
+ * Every refusal has one format: `{error: {code, reason, message, request_id, details?}}`. An expected error has a catalogued code. An
+ * unavailable port is `RENDER_UNAVAILABLE`. Anything else is a defect of ours, and its message is not shown.
  */
 import {
   type ErrorDetail,
@@ -25,11 +25,10 @@ export interface Problem {
   readonly message: string
   readonly details: readonly ErrorDetail[]
   readonly headers: Readonly<Record<string, string>>
-  /** What an operator must see: the error itself for a defect, the cause for a failed port. */
+  /** For the operator: the error itself for a defect, the cause for a failed port. */
   readonly incident?: unknown
 }
 
-/** Converts an error thrown by a route or a hook to a refusal. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ServiceError && isHttpErrorCode(error.code)) {
     const { code, reason, fault, message, details, headers, cause } = error
@@ -41,19 +40,16 @@ export function problemOf(error: unknown): Problem {
   )
 }
 
-/** Tells whether the caller can correct it. */
 export function isRefusal(error: unknown): boolean {
   return problemOf(error).status < HTTP_ERRORS.INTERNAL_ERROR.status
 }
 
-/** Returns the body of a refusal. */
 export function problemBody({ code, reason, message, details }: Problem, requestId: string): ErrorBody {
   const error = { code, reason, message, request_id: requestId }
   if (details.length === 0) return { error }
   return { error: { ...error, details: details.map((detail) => ({ in: 'body', ...detail })) } }
 }
 
-/** Returns the refusal for an unavailable port. */
 export function unavailable(cause?: unknown): ServiceError {
   return new ServiceError('RENDER_UNAVAILABLE', 'The service cannot take this request just now; try again shortly.', {
     headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },
@@ -61,7 +57,7 @@ export function unavailable(cause?: unknown): ServiceError {
   })
 }
 
-/** Returns the refusal of a request that does not match its schema. The message names the first fault, and the details name all. */
+/** For a request that does not match its schema. The message names the first fault, and the details name all. */
 export function malformed(details: readonly ErrorDetail[]): ServiceError {
   const [{ in: part = 'body', path, message } = { path: '', message: 'is not acceptable' }] = details
   const places = {
@@ -73,7 +69,7 @@ export function malformed(details: readonly ErrorDetail[]): ServiceError {
   return new ServiceError('INVALID_PAYLOAD', `The request is malformed: ${places[part]} ${message}.`, { details })
 }
 
-/** Tells whether a port failed to answer, or not in time, or with something that only a process of a newer version can read. */
+/** Whether a port failed to answer, or not in time, or with something that only a newer version can read. */
 export function isUnavailable(error: unknown): boolean {
   return (
     error instanceof Unavailable ||
@@ -83,7 +79,7 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * Logs a failure that does not affect the answer. For an unavailable store, its watcher logs once, so each request logs only at debug
+ * Logs a failure that does not affect the answer. The watcher of an unavailable store logs it once, so each request logs only at debug
  * level.
  */
 export function logTolerated(

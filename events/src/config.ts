@@ -1,4 +1,4 @@
-/** The settings of an events process. docs/cluster.md is generated from this table. */
+/** docs/cluster.md is generated from this table. */
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { brandSetting, PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { table, type ValueOf } from '@platen/adapters/setting/setting.ts'

@@ -40,7 +40,7 @@ import {
 
 if (import.meta.main) await runProcess({ deployable: 'events', settings: SETTINGS, variables: process.env }, serve)
 
-/** Delivers until the stop. Then the running calls end and are recorded. */
+/** Delivers until the process is stopped. Then the running calls end and are recorded. */
 async function serve(own: Process<Config>): Promise<void> {
   const { policy } = own.config.webhooks
   const receiversCa = () => own.latest().webhooks.ca
@@ -86,7 +86,7 @@ async function serve(own: Process<Config>): Promise<void> {
   })
 }
 
-/** Starts what looks after batches. It queues renders as an API process does. */
+/** The batches queue renders as an API process does. */
 function openBatchesOf(base: DataPlane<Config>, deliveries: KafkaDeliveryLog): Batches {
   const { redis, kafka, topics, stack } = base
   return stack.use(
@@ -101,13 +101,12 @@ function openBatchesOf(base: DataPlane<Config>, deliveries: KafkaDeliveryLog): B
   )
 }
 
-/** Starts what removes expired data and what makes the views in Redis. */
 async function openViews(
   base: DataPlane<Config>,
   logs: { readonly events: KafkaEventLog; readonly deliveries: KafkaDeliveryLog },
 ): Promise<readonly Running[]> {
   const { redis, metrics, clock, stack, starting } = base
-  // No other call waits behind its many, and each of them is sent at once.
+  // On their own connection: their many calls delay no others, and are sent at once.
   const projected = stack.use(await redis.duplicate(PROJECTION_CALL_MS_MAX, starting))
   const lists = { list: redisRenderList(redis), deliveryList: redisDeliveryList(redis) }
   const ledger = redisRenderLedger(redis)
@@ -125,7 +124,7 @@ async function openViews(
   return [retention, projection, listing].map((view) => stack.use(view))
 }
 
-/** Shows which keys sealed the published secrets, and reports to the operator which keys this process has. */
+/** Measures which keys sealed the published secrets, and tells the operator which keys this process has. */
 function showSealKeys(base: DataPlane<Config>, { sealedWith }: Webhooks): void {
   const { metrics, stack, latest } = base
   gaugeSealedSecrets(metrics, sealedWith)

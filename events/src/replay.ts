@@ -1,7 +1,7 @@
 /**
- * Applies the event log to a view that can be lost, from the checkpoint that is kept beside the view. A checkpoint moves after the events
- * before it are applied. If the store was emptied, everything is applied from the first event on; if it came back as it was an hour ago,
- * from there. Applying an event again changes nothing, so it is applied again in every doubt.
+ * Applies the event log to a view that can be lost, from the checkpoint that is kept beside the view. A checkpoint moves only after the
+ * events before it are applied. If the store was emptied, everything is applied from the first event on; if it was restored to an earlier
+ * state, from its checkpoint on. Applying an event again changes nothing, so in doubt it is applied again.
  */
 import type { Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import type { EventBatch, ReplayableLog, ReplayStart } from '@platen/contract/port/event-log.ts'
@@ -16,23 +16,21 @@ export const PROJECTION_RETRY_MS = 1000
 export interface ReplayPorts {
   readonly events: ReplayableLog
   readonly checkpoints: Checkpoints
-  /** Absent = nobody counts. */
   readonly meter?: ProjectionMeter
   readonly clock: Clock
   readonly log: Log
 }
 
 interface Replay {
-  /** The name of the reader in the event log. */
   readonly reader: string
   /**
-   * Applies the events of batches. Returns what to report with the checkpoint of each, once they are applied. Running it twice is safe. It
-   * is run again while it throws `Unavailable`.
+   * Returns what to report with the checkpoint of each batch, once its events are applied. Running it twice is safe. It is run again while
+   * it throws `Unavailable`.
    */
   readonly apply: (batches: readonly EventBatch[]) => Promise<readonly AppliedBatch[]>
 }
 
-/** The current month, and what `Checkpoints.advance` needs for its audit of charges. */
+/** The current month, and the charges for the audit of `Checkpoints.advance`. */
 export interface AppliedBatch {
   readonly period: string
   readonly charged: ReadonlyMap<string, number>
@@ -47,7 +45,7 @@ export async function applyEvents(
   const retry = { clock, log, signal, dependency: 'redis', operation: 'apply', waitMsMax: PROJECTION_RETRY_MS }
   const checkpoints = retrying(ports.checkpoints, ['begin'], retry)
   const held = new Map<number, Checkpoint>()
-  /** What the log had when each partition was begun. */
+  /** The end of the log when each partition was begun. */
   const ends = new Map<number, number>()
   const begin: ReplayStart = async (partition, { written, ...range }) => {
     const checkpoint = await checkpoints.begin(partition, range, signal)
@@ -68,7 +66,7 @@ export async function applyEvents(
   const advance = async ({ partition, from, to, fingerprint }: EventBatch, applied: AppliedBatch | undefined) => {
     const [checkpoint, end] = [held.get(partition), ends.get(partition)]
     if (checkpoint === undefined || end === undefined || applied === undefined) return undefined
-    // What is before this batch was rewound after this one was read.
+    // The log before this batch was rewound after it was read.
     if (checkpoint.offset !== from) return undefined
     return await checkpoints.advance(checkpoint, { to, fingerprint, isCaughtUp: to >= end, ...applied }, signal)
   }

@@ -12,21 +12,19 @@ import { openSigningSecrets, type SealCounts, sealCounter, sealKeyCheck } from '
 interface WebhooksOptions {
   readonly ports: DispatcherPorts
   readonly settings: Omit<DispatcherSettings, 'signingSecretsOf'>
-  /** Opens the webhook secrets of tenants. */
   readonly sealKeys: () => SealKeys
 }
 
 /** Closing waits for the running calls. */
 export interface Webhooks extends Running {
-  /** Starts to deliver. Call it after the settings with the signing secrets have been read. */
+  /** Call it after the settings with the signing secrets have been read. */
   begin(): void
-  /** False when the seal key opens the webhook secret of no tenant: it is the wrong key. */
+  /** False when the seal keys open no tenant's webhook secret: they are wrong. */
   canSign(): boolean
-  /** How many published webhook secrets are sealed with which key. */
   readonly sealedWith: () => SealCounts
 }
 
-/** Opens nothing. Deliveries wait until `begin`. */
+/** Deliveries wait until `begin`. */
 export function openWebhooks({ ports, settings, sealKeys }: WebhooksOptions): Webhooks {
   const signing = { ...settings, signingSecretsOf: openSigningSecrets(sealKeys, ports.log) }
   let running: Running | undefined
@@ -41,13 +39,11 @@ export function openWebhooks({ ports, settings, sealKeys }: WebhooksOptions): We
   }
 }
 
-/** What looks after batches. */
 export interface Batches extends Running {
-  /** To be called with each event. */
   readonly onEvent: (event: RenderEvent) => void
 }
 
-/** Starts to look after batches. After it is closed, another process continues. */
+/** After it is closed, another process continues. */
 export function openBatches(ports: BatchPorts): Batches {
   const keeper = openBatchKeeper(ports)
   const running = inBackground((signal) => keeper.run(signal), ports.log, 'batches')
@@ -60,24 +56,23 @@ export function openBatches(ports: BatchPorts): Batches {
   }
 }
 
-/** Starts to remove expired data in a cluster. Closing waits for the running step. */
+/** Closing waits for the running step. */
 export function openRetention(ports: RetentionPorts): Running {
   return inBackground((signal) => runRetention(ports, signal), ports.log, 'retention')
 }
 
-/** Starts to build the views in Redis from the event log. After it is closed, another process continues. */
+/** After it is closed, another process continues. */
 export function openProjection(ports: ProjectionPorts): Running {
   return inBackground((signal) => runProjection(ports, signal), ports.log, 'projection')
 }
 
-/** Starts to keep the list of renders in Redis. After it is closed, another process continues. */
+/** After it is closed, another process continues. */
 export function openListProjection(ports: ListPorts): Running {
   return inBackground((signal) => runListProjection(ports, signal), ports.log, 'list of renders')
 }
 
-/** A task that runs until it is closed. */
 export interface Running extends AsyncDisposable {
-  /** False when a defect has ended it. */
+  /** False after a defect has ended it. */
   isAlive(): boolean
 }
 

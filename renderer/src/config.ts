@@ -1,4 +1,4 @@
-/** The settings of a renderer process. docs/cluster.md is generated from this table. */
+/** docs/cluster.md is generated from this table. */
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { ENGINE_LIST, RENDERER_SETTINGS } from '@platen/adapters/setting/engine.ts'
 import { KEY, listOf, TENANTS } from '@platen/adapters/setting/format.ts'

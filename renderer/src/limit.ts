@@ -1,5 +1,3 @@
-/** Limits that several folders of the renderer share, each with its unit and the reason for its value. */
-
 const KIB = 1024
 const MIB = 1024 * KIB
 
@@ -9,11 +7,14 @@ export const PDF_PAGES_MAX = 2000
 /** Requests for assets that one document may make. Chromium requests each once, and once more in each frame. */
 export const ASSET_REQUESTS_MAX = 1000
 
-/** What one render may fetch in all, cached or not. Each byte is in memory several times on its way into a document. */
+/** Bytes that one render may fetch in all, cached or not. Each byte is in memory several times on its way into a document. */
 export const EGRESS_RENDER_BYTES_MAX = 32 * MIB
 
 /** Distinct characters that are counted as missing in one document. A text in a script that no font has contains thousands. */
 export const MISSING_GLYPHS_COUNTED_MAX = 1000
 
-/** The same in one render thread, for its images and its fonts each: those of a few large templates, or of dozens of small ones. */
+/**
+ * Bytes of assets that one render thread caches, for its images and its fonts each: those of a few large templates, or of dozens of small
+ * ones.
+ */
 export const THREAD_ASSET_CACHE_BYTES_MAX = 32 * MIB

@@ -25,12 +25,14 @@ import { type Engines, openEngines } from './engine/open-engines.ts'
 import { openRenderer, type Renderer } from './service.ts'
 import { syncSlotsOf } from './worker/slots.ts'
 
-/** What the threads do for each engine. Before `serve` runs, which is while this module is still loading. */
+/** The kind of thread task of each engine. Above `serve`, which runs while this module is still loading. */
 const TASK_OF = { react_pdf: 'react_pdf', html: 'fill' } as const
 
 if (import.meta.main) await runProcess({ deployable: 'renderer', settings: SETTINGS, variables: process.env }, serve)
 
-/** Renders until the stop. Then the running renders end, or the drain time is over, and the queue gives the rest to others. */
+/**
+ * Renders until the process is stopped. Then the running renders end, or the drain time is over, and the queue gives the rest to others.
+ */
 async function serve(own: Process<Config>): Promise<void> {
   // First: browser and threads start while this process connects to Kafka.
   const engines = await beginEngines(own)
@@ -95,7 +97,7 @@ async function beginEngines(own: Process<Config>): Promise<Engines> {
   if (engines.openHtml === undefined) {
     throw new Error('PLATEN_ENGINES has html, but no Chromium was found: set PLATEN_CHROMIUM to its path')
   }
-  // The worker of the engine tells what fails here.
+  // The worker of the engine reports the failure.
   engines.openHtml().catch(() => undefined)
   return engines
 }
@@ -108,7 +110,7 @@ function openQueue({ kafka, topics, config }: DataPlane<Config>, meter: Renderer
   })
 }
 
-/** The settings of the engines. Browser profiles go to a folder of this process alone, because that folder is emptied at start. */
+/** Browser profiles need a folder of this process alone, because it is emptied at start. */
 async function engineSettings({ config, clock, log, stack }: Process<Config>) {
   const { renderSlots, lanes, chromium, egressAllowCidrs } = config
   const { count } = renderSlots

@@ -8,7 +8,7 @@ import { runWorker, type WorkerPorts, type WorkerSettings } from './worker.ts'
 interface RendererOptions {
   readonly ports: WorkerPorts
   readonly worker: WorkerSettings
-  /** The caller opened them and closes them. */
+  /** The caller closes them. */
   readonly engines: Engines
   /** Aborts when running renders must be left to others. */
   readonly forceStop: AbortSignal
@@ -22,9 +22,9 @@ interface RendererOptions {
  */
 type EngineState = AvailabilityState | 'missing' | 'dead'
 
-/** On close, waits for the running renders, or leaves them once `forceStop` has aborted. Then closes the browser. */
+/** Closing waits for the running renders, or leaves them once `forceStop` has aborted. Then it closes the browser. */
 export interface Renderer extends AsyncDisposable {
-  /** Begins to take renders from the queue. Call it after the settings that decide on renders have been read. */
+  /** Call it after the settings that decide on renders have been read. */
   start(): void
   states(): Readonly<Record<Engine, EngineState>>
 }
@@ -55,7 +55,7 @@ interface EngineService {
 
 const MISSING: EngineService = { state: () => 'missing', stop: async () => undefined }
 
-/** Opens an engine and runs its worker. The worker begins when `started` has resolved, and ends at `stop`. */
+/** The worker begins when `started` has resolved, and ends at `stop`. */
 function serveEngine(
   options: RendererOptions,
   started: Promise<void>,

@@ -35,8 +35,8 @@ interface WorkerOptions {
 }
 
 /**
- * Serves one engine's queue until `signal` aborts. Uses as many slots as the engine has; some are reserved for sync renders. Resolves when
- * the running renders have ended and are acknowledged, or have been left to others.
+ * Serves one engine's queue until `signal` aborts. Some slots are reserved for sync renders. Resolves when the running renders have ended
+ * and are acknowledged, or have been left to others.
  */
 export async function runWorker(ports: WorkerPorts, engine: RenderEngine, options: WorkerOptions): Promise<void> {
   const { settings, forceStop } = options
@@ -71,13 +71,11 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
   await storing.ended()
 }
 
-/** Where the slots of a worker get their renders. */
 interface RenderSources {
   /** The next render of a lane: a deferred one that is due, or one from the consumer. */
   readonly poll: (lane: Lane) => QueuedRender | undefined
   readonly syncQueue: SyncQueue
   readonly syncSlots: number
-  /** Those of the slots for sync renders that run none. */
   idleSyncSlots: number
   readonly load: SlotLoad
   /** Notified when a slot may find a render to begin: one has arrived, a slot became free, or a deferred render is due. */
@@ -94,7 +92,7 @@ async function closeConsumer(consumer: RenderConsumer, { log }: WorkerPorts): Pr
   }
 }
 
-/** Wakes the slots for each record. One wait for all of them, because each render wakes them several times. */
+/** Wakes the slots for each record. One wait serves all slots, because each render wakes them several times. */
 async function announceRecords(consumer: RenderConsumer, startable: Notifier, drain: AbortSignal): Promise<void> {
   while (!drain.aborted) {
     await consumer.waitForRecord(drain).catch(throwUnlessAborted(drain))
@@ -127,7 +125,7 @@ async function serveSlot(worker: Worker, sources: RenderSources, isForSync: bool
     if (lane === 'sync') load.recentSync += 1
     if (isForSync) {
       sources.idleSyncSlots -= 1
-      // Another sync render, which was left to this slot, may begin elsewhere.
+      // Another slot may now begin a sync render that was left to this one.
       startable.notify()
     }
     await untilSlotIsFree(worker, queued, sources.storing)
@@ -151,7 +149,7 @@ function capacityOf(
   return { served, load, slots: engine.slots - syncSlots, isSyncSlotIdle: idleSyncSlots > 0 }
 }
 
-/** Counts a render that has ended as recent for a moment more. Never rejects. */
+/** Counts an ended render as recent for a moment more. Never rejects. */
 async function forget(
   recent: 'recentSync' | 'recentOthers',
   { clock, drain }: Worker,
@@ -162,7 +160,7 @@ async function forget(
   startable.notify()
 }
 
-/** Processes a render, and resolves when its slot is free for the next one. */
+/** Resolves when the slot is free for the next render. */
 async function untilSlotIsFree(worker: Worker, queued: QueuedRender, storing: StoringRenders): Promise<void> {
   const rendered = Promise.withResolvers<number>()
   const ended = processRender(worker, queued, rendered.resolve)

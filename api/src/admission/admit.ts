@@ -1,7 +1,7 @@
 /**
- * The steps of admission that call no store, in their order. A request that one step refuses costs nothing in the next, and a request
- * with several faults reports the first. The result is the record of a render. Only the queue makes it a render. The next steps are the
- * claim of the `Idempotency-Key` and the limiter.
+ * The steps of admission that call no store, in their order. A request that one step refuses costs nothing in the next, and a request with
+ * several faults reports the first. The result is the record of a render; only the queue makes it a render. The next steps are the claim of
+ * the `Idempotency-Key` and the limiter.
  */
 
 import { ServiceError } from '@platen/contract/domain/error.ts'
@@ -37,7 +37,7 @@ export interface Admission {
   readonly input?: Uint8Array
 }
 
-/** Decides about a request and creates the id of the render. Calls no store. Throws the catalogued code of the step that refused. */
+/** Decides on a request and creates the id of the render. Calls no store. Throws the catalogued code of the step that refused. */
 export async function admit(request: AdmissionRequest, ports: ApiPorts): Promise<Admission> {
   const { body, signal } = request
   const mode = modeOf(body)
@@ -46,7 +46,7 @@ export async function admit(request: AdmissionRequest, ports: ApiPorts): Promise
   return recordOf(request, ports, { mode, ...choice })
 }
 
-/** What a request chooses by its head, for each of its renders. */
+/** What the head of a request decides for each of its renders. */
 interface RenderChoice {
   readonly template: Template
   readonly engine: Engine
@@ -56,7 +56,7 @@ interface RenderChoice {
 type Asked<Body> = Omit<AdmissionRequest, 'body' | 'signal'> & { readonly body: Body }
 type Chosen = Pick<ParsedRequest, 'template' | 'engine' | 'webhook_url'>
 
-/** The steps of admission that the data of a request do not matter to. */
+/** The steps of admission that do not depend on the data. */
 export function choose({ caller, body }: Pick<Asked<Chosen>, 'caller' | 'body'>, ports: ApiPorts): RenderChoice {
   const { tenant } = caller
   const webhookUrl = webhookUrlOf(body, { tenant, policy: ports.settings.webhooks })
@@ -67,7 +67,6 @@ export function choose({ caller, body }: Pick<Asked<Chosen>, 'caller' | 'body'>,
   return { template, engine, webhookUrl }
 }
 
-/** Throws `PAYMENT_REQUIRED` for a suspended tenant. */
 export function requireActive({ suspended, suspendedReason }: Tenant): void {
   if (!suspended) return
   const reason = suspendedReason === undefined ? '' : `: ${suspendedReason}`
@@ -97,13 +96,12 @@ function recordOf(
   return { record, input: common.requestData === undefined ? bytes : encodeRequest(bytes, record) }
 }
 
-/** The data for the record; undefined if they are too large for it. Those of a small body never are. */
+/** Undefined if the data is too large for the record. Data of a small body never is. */
 function inlineOf(data: RequestData): RenderRecord['data'] | undefined {
   if ('value' in data) return { inline: data.value }
   return data.bytes.length <= INLINE_DATA_BYTES_MAX ? inlineData(data.bytes) : undefined
 }
 
-/** What a record has of its request, its caller and the time of acceptance, whatever its data. */
 export function commonOf(
   { caller, body, requestId, trace }: Asked<Omit<ParsedRequest, 'data'>>,
   { template, engine, webhookUrl }: RenderChoice,
@@ -133,7 +131,7 @@ export function commonOf(
   }
 }
 
-/** Returns what a render costs of the monthly quota. The sandbox is free. */
+/** The price of a render in units of the monthly quota. The sandbox is free. */
 export function unitsOf(engine: Engine, { tenant, key }: Caller): number {
   if (key.environment === 'test') return 0
   return engine === 'html' ? tenant.limits.htmlEngineRenderMultiplier : 1

@@ -30,10 +30,9 @@ const BEARER = /^Bearer +(\S+)$/i
 const AUTHORIZATION_CHARS_MAX = 256
 
 /**
- * Creates the check of one installation. It returns the caller of a request. It throws the same `UNAUTHORIZED` for every fault: no key,
- * two keys, or a key of another brand; an unknown, expired or suspended key; a prefix of another environment than the key was published
- * for. Keys are found by their SHA-256, so the duration of a lookup reveals nothing about other keys. While there are no settings at all,
- * it throws `RENDER_UNAVAILABLE`.
+ * The returned check throws the same `UNAUTHORIZED` for every fault: no key, two keys, or a key of another brand; an unknown, expired or
+ * suspended key; a prefix of another environment than the key was published for. Keys are found by their SHA-256, so the duration of a
+ * lookup reveals nothing about other keys. While there are no settings at all, it throws `RENDER_UNAVAILABLE`.
  */
 export function authenticator(
   brand: string,
@@ -48,27 +47,23 @@ export function authenticator(
     const key = keys.get(hashOfKey(text))
     const tenant = key && tenants.get(key.tenant)
     const isLive = key !== undefined && !key.suspended && (key.expiresAt ?? Number.POSITIVE_INFINITY) > clock.now()
-    // Without settings, a process cannot tell a valid key from an invalid one.
+    // Without settings, no key can be verified.
     if (revision === 0) throw unavailable()
     if (!isLive || key.environment !== environment || tenant === undefined) throw unauthorized()
     return { tenant, key, revision }
   }
 }
 
-/** The caller of a request behind the authentication hook. */
 export function callerOf(request: FastifyRequest): Caller {
   assert(request.caller !== null, 'the route is behind authentication')
   return request.caller
 }
 
-/** Returns the scope in which render ids are issued for this caller. */
 export function scopeOf({ tenant, key }: Caller): IdScope {
   return { account: tenant.account, environment: key.environment }
 }
 
-/**
- * Returns the one Authorization header, or nothing. Given several, Node's `headers` would keep the first and silently drop the others.
- */
+/** The one Authorization header. Empty for several: Node's `headers` would keep the first and silently drop the others. */
 function authorizationOf({ rawHeaders }: IncomingMessage): string {
   const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'authorization')
   const [value = ''] = values

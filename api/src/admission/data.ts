@@ -4,7 +4,7 @@ import type { Template } from '@platen/contract/domain/tenant.ts'
 import type { BodyChecks } from '../body/check/body-checks.ts'
 import type { RequestData } from '../body/check/parse-request.ts'
 
-/** Accepts data that fits. Throws `VALIDATION_FAILED`, whose details name places in the request body and never a value. */
+/** Throws `VALIDATION_FAILED`, whose details name places in the request body and never a value. */
 export async function requireFit(
   template: Template,
   data: RequestData,

@@ -1,17 +1,17 @@
 /**
  * Step 6 of admission: finds out whether this request was made before. A client that received no answer sends the request again with the
- * same `Idempotency-Key`. It gets the answer of the first request instead of a second render.
+ * same `Idempotency-Key`, and gets the answer of the first request instead of a second render.
  *
  * The source of truth is a claim in the artifact store (`contract/idempotency.ts`). It ties the key to a render id before that render is
  * queued. The result of the render is read from its manifest and the ledger, as always. So no crash leaves anything to repair here.
  *
- * A render was given up if it was answered 503, its caller left, or its caller deleted it. Then its manifest says so, and the next request
- * takes over the key with a claim of the next number. Of any number of such requests, only one can create that claim. An async render that
- * may or may not have reached the queue is queued again under its own id. Everything behind the queue treats both as one render. A sync
- * render that nobody waits for any more is abandoned first, so that it costs nothing.
+ * A render was given up if it was answered 503, or if its caller left or deleted it. Its manifest then says so, and the next request takes
+ * over the key with a claim of the next number. Of any number of such requests, only one can create that claim. An async render that may or
+ * may not have reached the queue is queued again under its own id. Everything behind the queue treats both as one render. A sync render
+ * that nobody waits for any more is abandoned first, so that it costs nothing.
  *
- * The key is looked up before the limiter, and the claim is written after it. So a replay consumes nothing, and a request that the
- * limiter refuses writes nothing.
+ * The key is looked up before the limiter, and the claim is written after it. So a replay consumes nothing, and a request that the limiter
+ * refuses writes nothing.
  */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { IDEMPOTENCY_MS } from '@platen/contract/domain/limit.ts'
@@ -47,36 +47,32 @@ const IDEMPOTENCY_RETRY_AFTER_S = 1
 interface KeyedRequest {
   readonly key: string
   readonly caller: Caller
-  /** The render that the request makes if it is the first. */
   readonly admission: Admission
-  /** The fingerprint of its body. */
   readonly fingerprint: string
-  /** If the request is for a batch: then the record has the id of the batch. */
+  /** Present if the request is for a batch. The record then has the id of the batch. */
   readonly batch?: KeyedBatch
 }
 
-/** What a batch does in its own way. */
 export interface KeyedBatch {
-  /** `refused`: it was given up. Undefined if nothing is known of it. */
+  /** `refused`: the batch was given up. Undefined if nothing is known of it. */
   stateOf(id: RenderId): Promise<'accepted' | 'refused' | undefined>
-  /** Releases what is reserved for it. Never throws. */
+  /** Releases the reservations. Never throws. */
   release(): Promise<void>
 }
 
-/** The first request of a key, and how far it came. */
 export type EarlierRequest =
   /** Answered 202. */
   | { readonly kind: 'accepted'; readonly record: Pick<RenderRecord, 'id' | 'template' | 'options'> }
   /** Sync, with this outcome. */
   | { readonly kind: 'ended'; readonly record: RenderRecord; readonly manifest: Manifest }
-  /** Async. Its process died before the answer, so it may or may not be in the queue. */
+  /** Async. Its process died before the answer, so the render may or may not be in the queue. */
   | { readonly kind: 'interrupted'; readonly record: RenderRecord }
 
 /** One request with a key. Until it is disposed, this process refuses other requests with the same key. */
 export interface KeyedAttempt extends Disposable {
   /**
-   * Returns the earlier request of the key, or undefined when the key is free. Throws `IDEMPOTENCY_MISMATCH` when that request had
-   * another body, and `IDEMPOTENCY_IN_PROGRESS` when it has no answer yet.
+   * Returns the earlier request of the key, or undefined when the key is free. Throws `IDEMPOTENCY_MISMATCH` when that request had another
+   * body, and `IDEMPOTENCY_IN_PROGRESS` when it has no answer yet.
    */
   find(): Promise<EarlierRequest | undefined>
   /**
@@ -86,9 +82,9 @@ export interface KeyedAttempt extends Disposable {
   claim(record: RenderRecord): Promise<void>
 }
 
-/** Creates the check of one process. It throws as `find` does while this process handles the same key. */
+/** One check per process. It throws as `find` does while this process handles the same key. */
 export function duplicateCheck(ports: ApiPorts): (request: KeyedRequest) => KeyedAttempt {
-  // The fingerprint of each key in progress. It answers most duplicates without a store.
+  // The fingerprint of each key in progress. Answers most duplicates without a store.
   const underWay = new Map<string, string>()
 
   return ({ key, caller, admission, fingerprint, batch }) => {
@@ -117,7 +113,7 @@ interface KeyLookup {
   readonly batch?: KeyedBatch
 }
 
-/** Returns the request behind the highest claim of a key. Undefined when that claim no longer counts. */
+/** Undefined when the claim no longer counts. */
 async function earlierRequest(look: KeyLookup, generation: number): Promise<EarlierRequest | undefined> {
   const { ports, fingerprint } = look
   const stored = await readClaim(look, generation)
@@ -149,7 +145,7 @@ async function earlierBatch(
   return { kind: 'interrupted', record: withData(made.record, admission) }
 }
 
-/** Waits a moment for the outcome of a sync render whose caller may have been answered already. */
+/** The caller of a sync render may have its answer a moment before the outcome is stored. */
 async function settled({ record }: IdempotencyClaim, ports: ApiPorts): Promise<Manifest | undefined> {
   const over = ports.clock.timeout(IDEMPOTENCY_SETTLE_MS)
   try {
@@ -171,7 +167,7 @@ async function earlierAsync(
   return { kind: 'interrupted', record: withData(made.record, look.admission) }
 }
 
-/** An unavailable ledger counts as empty. A render that was queued is then queued again, and is still one render. */
+/** An unavailable ledger counts as empty. A queued render is then queued again, and is still one render. */
 async function isInLedger(id: RenderId, { ledger, clock }: ApiPorts): Promise<boolean> {
   try {
     return (await ledger.find(id, clock.timeout(PORT_CALL_MS_MAX))) !== undefined
@@ -192,7 +188,7 @@ async function earlierSync(
   return ended && { kind: 'ended', record, manifest: ended }
 }
 
-/** Tells whether the render was given up: the caller received an error, left before the answer, or deleted the render. */
+/** Whether the caller received an error, left before the answer, or deleted the render. */
 function isGivenUp({ kind, outcome }: Manifest): boolean {
   return kind === 'removed' || isCanceled(outcome)
 }
@@ -207,15 +203,18 @@ function underWayUntil({ claimedAt, record }: IdempotencyClaim): number {
   return claimedAt + waitMs + IDEMPOTENCY_UNDER_WAY_MS
 }
 
-/** Nearly all requests are answered soon. One that was not may have lost its process, and is free only when it cannot be under way. */
+/**
+ * Nearly all requests are answered soon. An old one may have lost its process, and its key is free only when it cannot be in progress any
+ * more.
+ */
 function retryAfterS(claim: IdempotencyClaim, { clock }: ApiPorts): number {
   const isYoung = clock.now() < claim.claimedAt + IDEMPOTENCY_YOUNG_MS
   return isYoung ? IDEMPOTENCY_RETRY_AFTER_S : Math.max(1, Math.ceil((underWayUntil(claim) - clock.now()) / 1000))
 }
 
 /**
- * Adds the request to a claimed render. Both requests have the same body. Whether it is stored is as for this one, which stores it again:
- * the tenant may have changed that meanwhile.
+ * Adds the request to a claimed render. Both requests have the same body. Whether the data is stored follows this request, which stores it
+ * again: the tenant may have changed that setting meanwhile.
  */
 function withData(claimed: IdempotencyClaim['record'], { record }: Admission): RenderRecord {
   const { requestData: _requestData, webhookUrl: _webhookUrl, reference: _r, metadata: _m, ...rest } = claimed
@@ -232,8 +231,8 @@ function withData(claimed: IdempotencyClaim['record'], { record }: Admission): R
 }
 
 /**
- * The generations of one day start above all generations of the day before. One request may see an expired claim that is removed before
- * another request looks. Both then choose the same next number, and only one can create it.
+ * The generations of one day start above all generations of the day before. So if an expired claim is removed while two requests look, both
+ * still choose the same next number, and only one can create it.
  *
  * One object replaced under its ETag would need no numbers, but could not be removed: MinIO deletes whatever `If-Match` says, and a claim
  * that was replaced since it was read would be lost (minio/minio#21677). An object with a number is never replaced.

@@ -1,4 +1,3 @@
-/** Reads the outcome of a render from the artifact store. */
 import { decodeManifest, type Manifest, manifestAddress } from '@platen/contract/domain/render.ts'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
@@ -6,7 +5,7 @@ import type { ApiPorts } from '../ports.ts'
 import { isUnavailable } from '../problem.ts'
 import { OUTCOME_POLL_MS_MAX, OUTCOME_POLL_MS_MIN, OUTCOME_POLL_SHARE } from './limit.ts'
 
-/** Returns the outcome of a render, or undefined before there is one. Throws `Unavailable`. */
+/** Undefined while the render has no outcome. Throws `Unavailable`. */
 export async function readManifest(id: RenderId, ports: ApiPorts): Promise<Manifest | undefined> {
   const { artifacts, clock, settings } = ports
   const bytes = await artifacts.get(manifestAddress(id, settings.serviceBucket), clock.timeout(PORT_CALL_MS_MAX))

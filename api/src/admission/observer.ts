@@ -1,4 +1,7 @@
-/** Writes the logs, spans and metrics of admission. The steps tell it what they do; it decides nothing, waits for nothing and never fails. */
+/**
+ * Writes the logs, spans and metrics of admission. The steps report what they do; the observer decides nothing, waits for nothing and never
+ * fails.
+ */
 import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import { type Manifest, type RenderRecord, withTrace } from '@platen/contract/domain/render.ts'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
@@ -12,7 +15,6 @@ export type Admitting = ReturnType<ReturnType<typeof admissionObserver>['admitti
 
 export function admissionObserver({ log, meter, tracer }: Pick<ApiPorts, 'log' | 'meter' | 'tracer'>) {
   return {
-    /** Admission begins. It ends with what it is told first, or when this is disposed. */
     admitting(parent: TraceContext | undefined) {
       const span = tracer.start('admission', { parent })
       return {

@@ -15,15 +15,15 @@ import { pollManifest } from './manifest.ts'
 import { abandon, submit } from './submit.ts'
 
 /**
- * Queues a sync render and waits for its outcome. `callerGone` aborts when the caller has left. Then a renderer that has the render is
- * asked to end it. A render that no renderer has taken is abandoned, so that its quota is free before its turn in the queue comes. Throws
- * `RENDER_UNAVAILABLE` when no renderer started within `SYNC_START_MS_MAX`, or when no reply came in time and no outcome is known. In
- * both cases the render is abandoned and costs nothing.
+ * Queues a sync render and waits for its outcome. `callerGone` aborts when the caller has left. A renderer that has the render is then
+ * asked to end it. If no renderer has it, it is abandoned, so that its quota is free before its turn in the queue comes. Throws
+ * `RENDER_UNAVAILABLE` when no renderer started within `SYNC_START_MS_MAX`, or when no reply came in time and no outcome is known. In both
+ * cases the render is abandoned and costs nothing.
  *
- * If the reply channel is broken, the manifest is polled while waiting for the reply. It is then unknown whether a renderer has started,
- * so this wait lasts as long as the slowest render: `SYNC_START_MS_MAX`, the deadline and the margin together. A claim of an
- * `Idempotency-Key` counts the render as in progress for the same time. A broken channel also cannot reach the renderer after the caller
- * has left: the render is abandoned, whether or not a renderer has it.
+ * If the reply channel is broken, the manifest is polled while waiting for the reply. Nobody knows then whether a renderer has started, so
+ * the wait is that of the slowest render: `SYNC_START_MS_MAX`, the deadline and the margin together. A claim of an `Idempotency-Key` counts
+ * the render as in progress for the same time. Over a broken channel the renderer cannot be reached after the caller has left: the render
+ * is abandoned, whether or not a renderer has it.
  */
 export async function renderSync(admission: Admission, ports: ApiPorts, callerGone: AbortSignal): Promise<Reply> {
   const { record } = admission
@@ -47,7 +47,6 @@ export async function renderSync(admission: Admission, ports: ApiPorts, callerGo
   return await replyOf(manifest, ports)
 }
 
-/** A wait for an outcome, and what is known so far. */
 interface Wait {
   readonly pending: PendingReply
   readonly record: RenderRecord
@@ -57,12 +56,12 @@ interface Wait {
   isBroken: boolean
 }
 
-/** Returns the reply, or the manifest if that is found first. Rejects when neither can come any more. */
+/** Returns what comes first. Rejects when neither can come any more. */
 async function firstOutcome(wait: Wait): Promise<Reply | Manifest> {
   using over = firstAborted([wait.callerGone])
   const { signal } = over
   const replied = awaitReply(wait, signal).catch((error: unknown) => {
-    // While the channel works, the manifest contains nothing that a reply did not say.
+    // While the channel works, the manifest says nothing that a reply did not say.
     if (!wait.isBroken) over.abort(error)
     throw error
   })
@@ -73,7 +72,7 @@ async function firstOutcome(wait: Wait): Promise<Reply | Manifest> {
     // Both failed. Operators need the reason of the first.
     return await replied
   } finally {
-    // With the default reason, a stack trace would be taken each time.
+    // The default reason would take a stack trace each time.
     over.abort('the outcome is known')
   }
 }
@@ -99,8 +98,8 @@ async function awaitManifest(wait: Wait, signal: AbortSignal): Promise<Manifest>
 }
 
 /**
- * Returns the reply for an outcome, as the renderer sent it or would have sent it. Throws `Unavailable`. Throws `INTERNAL_ERROR` when the
- * stored PDF is missing or is not the rendered one.
+ * The reply for an outcome, as the renderer sent it or would have sent it. Throws `Unavailable`. Throws `INTERNAL_ERROR` when the stored
+ * PDF is missing or is not the rendered one.
  */
 export async function replyOf({ outcome }: Manifest, { artifacts, clock }: ApiPorts): Promise<Reply> {
   const { durationMs } = outcome

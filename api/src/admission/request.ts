@@ -11,8 +11,8 @@ import type { FastifySchemaCompiler } from 'fastify'
 import { malformed } from '../problem.ts'
 
 /**
- * Compiles the schemas of routes for Fastify. Values are not coerced, with one exception: in a query, where every value is text, digits
- * become a number if one is asked for. A fault is `INVALID_PAYLOAD`.
+ * Compiles the schemas of routes for Fastify. Values are not coerced, except that digits in a query become a number if the schema wants
+ * one. Throws `INVALID_PAYLOAD`.
  */
 export const compileRequestSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   // The body was validated when it was parsed.
@@ -29,7 +29,7 @@ export const compileRequestSchema: FastifySchemaCompiler<object> = ({ schema, ht
   }
 }
 
-/** The two styles of lists have other parameters, and in a query a plus sign is a blank. */
+/** Callers confuse the parameters of the two styles of lists, and a plus sign in a query is a blank. */
 function withHint({ path, message }: ErrorDetail, { properties = {} }: QuerySchema): ErrorDetail {
   if (message.includes('a time such as')) return { path, message: `${message}; a + in it is written as %2B` }
   if (message !== 'is not a known field') return { path, message }
@@ -37,7 +37,7 @@ function withHint({ path, message }: ErrorDetail, { properties = {} }: QuerySche
   return { path, message: known === '' ? 'is not known: this request takes none' : `is not known: there are ${known}` }
 }
 
-/** What Fastify calls the parts of a request, and what OpenAPI calls them. */
+/** From Fastify's names to those of OpenAPI. */
 const PARTS: Readonly<Record<string, (typeof REQUEST_PARTS)[number]>> = {
   querystring: 'query',
   headers: 'header',
@@ -57,7 +57,7 @@ interface QuerySchema {
   readonly properties?: Readonly<Record<string, { readonly type?: string } | undefined>>
 }
 
-/** Returns the requested mode; sync by default. Throws `INVALID_PAYLOAD` if `mode` and `async` contradict each other. */
+/** Sync by default. Throws `INVALID_PAYLOAD` if `mode` and `async` contradict each other. */
 export function modeOf({ mode, async }: Omit<RenderRequest, 'data'>): Mode {
   const meant = async === undefined ? undefined : async ? 'async' : 'sync'
   if (mode !== undefined && meant !== undefined && mode !== meant) {
@@ -66,21 +66,18 @@ export function modeOf({ mode, async }: Omit<RenderRequest, 'data'>): Mode {
   return mode ?? meant ?? 'sync'
 }
 
-/** The tenant of a webhook and the policy of the installation. */
 interface WebhookTerms {
   readonly tenant: Tenant
   readonly policy: WebhookPolicy
 }
 
-/**
- * Returns the webhook target, if there is one. Throws `INVALID_PAYLOAD`. The address behind the host name is checked when it is called.
- */
+/** Throws `INVALID_PAYLOAD`. The address behind the host name is checked at the call. */
 export function webhookUrlOf({ webhook_url }: Omit<RenderRequest, 'data'>, terms: WebhookTerms): string | undefined {
   if (webhook_url !== undefined) requireCallable(webhook_url, terms, '/webhook_url')
   return webhook_url
 }
 
-/** Throws `INVALID_PAYLOAD` for the URL at a path in the body if receivers may not have it. */
+/** `path` is the place of the URL in the body. Throws `INVALID_PAYLOAD` if receivers may not have this URL. */
 export function requireCallable(url: string, { tenant, policy }: WebhookTerms, path: string): void {
   const allowCidrs = [...policy.allowCidrs, ...cidrsOf(tenant.webhookAllowCidrs ?? [])]
   const fault = webhookUrlFault(url, { ...policy, allowCidrs })

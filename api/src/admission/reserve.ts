@@ -8,7 +8,10 @@ import type { Caller } from './authenticate.ts'
 
 type Reserved = Omit<Reservation, 'key' | 'limits' | 'revision'>
 
-/** Reserves what a render or a batch needs. A refusal changes nothing, and an admission lapses unless it is confirmed. Throws `Unavailable`. */
+/**
+ * Reserves quota and rates for a render or a batch. A refusal changes nothing, and an admission lapses unless it is confirmed. Throws
+ * `Unavailable`.
+ */
 export async function reserve(record: Reserved, caller: Caller, ports: ApiPorts): Promise<Decision> {
   const { id, others, account, environment, mode, engine, units, period } = record
   const render = { id, account, environment, mode, engine, units, period }
@@ -17,7 +20,7 @@ export async function reserve(record: Reserved, caller: Caller, ports: ApiPorts)
   return await ports.limiter.reserve(request, ports.clock.timeout(PORT_CALL_MS_MAX))
 }
 
-/** Returns the lane of an admitted render. Throws `RATE_LIMITED`, `HTML_RATE_LIMIT_EXCEEDED` or `PAYMENT_REQUIRED` for a refused one. */
+/** Throws `RATE_LIMITED`, `HTML_RATE_LIMIT_EXCEEDED` or `PAYMENT_REQUIRED`. */
 export function requireAdmitted(decision: Decision): Lane {
   if (decision.kind === 'admitted') return decision.lane
   switch (decision.reason) {
@@ -48,12 +51,12 @@ function rateLimited(
   })
 }
 
-/** Returns what is left of the quota, or undefined if there is no limit. */
+/** Undefined if there is no limit. */
 export function quotaLeft({ limit, usage }: QuotaState): { limit: number; remaining: number } | undefined {
   return limit === undefined ? undefined : { limit, remaining: Math.max(limit - usage.charged - usage.reserved, 0) }
 }
 
-/** Returns the headers for the tightest bucket. Every answer after the limiter has them. */
+/** The state of the tightest bucket. Every answer after the limiter has these headers. */
 export function rateHeaders({ limit, remaining, resetAt }: RateState): Readonly<Record<string, string>> {
   return {
     'x-ratelimit-limit': `${limit}`,

@@ -20,7 +20,7 @@ import { readManifest } from './manifest.ts'
 import { admissionObserver } from './observer.ts'
 
 /**
- * Queues an admitted render. Resolves when it is durable. When that fails or cannot be known, abandons the render and throws
+ * Queues an admitted render. Resolves when it is durable. If that fails or cannot be known, abandons the render and throws
  * `RENDER_UNAVAILABLE`, so that the caller may try again without paying twice.
  */
 export async function submit(admission: Admission, ports: ApiPorts): Promise<void> {
@@ -32,7 +32,7 @@ export async function submit(admission: Admission, ports: ApiPorts): Promise<voi
   }
 }
 
-/** Queues a render that may already be queued: behind the queue, one id is one render. Throws `Unavailable`, and abandons nothing. */
+/** Queues a render that may be in the queue already: there, one id is one render. Throws `Unavailable`, and abandons nothing. */
 export async function enqueue({ record, input }: Admission, ports: ApiPorts): Promise<void> {
   const { artifacts, clock } = ports
   if (input !== undefined && 'stored' in record.data) {
@@ -61,8 +61,8 @@ async function confirm(record: RenderRecord, ports: ApiPorts): Promise<void> {
 
 /**
  * Ends a render whose caller gets a refusal: writes the outcome `failed/canceled` unless it has an outcome. If the record is in the queue
- * after all, the manifest of the renderer loses, and no charge, event or webhook follows. Returns the other outcome if there is one and
- * it can be read. Never throws: the caller gets the refusal in any case.
+ * after all, the manifest of the renderer loses, and no charge, event or webhook follows. Returns an existing outcome if it can be read.
+ * Never throws: the caller gets the refusal in any case.
  */
 export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Manifest | undefined> {
   const { artifacts, ledger, limiter, clock, settings } = ports
@@ -80,15 +80,15 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
   const signal = clock.timeout(PORT_CALL_MS_MAX)
   const results = await Promise.allSettled([ledger.complete(manifest, signal), limiter.complete(manifest, signal)])
   for (const each of results) {
-    // The manifest is written, and only that is essential. The next process that finds it completes the render again.
+    // Only the manifest is essential, and it is written. The next process that finds it completes the render again.
     if (each.status === 'rejected') observer.abandonedNotCompleted(record, each.reason)
   }
   return undefined
 }
 
 /**
- * Records when the stored objects of a render must be removed. Nothing else records it, because no event follows. If a renderer ends the
- * render after all, this does not shorten how long it is kept. Never throws: an object that is not removed is small.
+ * Records when to remove the stored objects of a render, because no event will. If a renderer ends the render after all, this does not
+ * shorten how long it is kept. Never throws: an object that is not removed is small.
  */
 export async function recordExpiry(
   record: Pick<RenderRecord, 'id' | 'tenant' | 'account' | 'storage' | 'acceptedAt' | 'retentionDays'>,
@@ -104,7 +104,7 @@ export async function recordExpiry(
   }
 }
 
-/** Releases the reservation of a render that never went to the queue. Never throws: a reservation that is not released lapses. */
+/** For a render that never went to the queue. Never throws: a reservation that is not released lapses. */
 export async function releaseReservation(record: RenderRecord, ports: ApiPorts): Promise<void> {
   const { limiter, clock } = ports
   try {
@@ -119,7 +119,7 @@ function abandonedManifest(record: RenderRecord, { clock }: ApiPorts): Abandoned
   return abandonedManifestOf(record, { status: 'failed', finishedAt: clock.now(), durationMs: 0, error })
 }
 
-/** Makes the render visible at once. A failure changes nothing: the queue has the render, so it is accepted. */
+/** A failure changes nothing: the queue has the render, so it is accepted. */
 export async function markQueued(record: RenderRecord, ports: ApiPorts): Promise<void> {
   try {
     await ports.ledger.markQueued(record, ports.clock.timeout(PORT_CALL_MS_MAX))

@@ -6,9 +6,9 @@ import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { UNAVAILABLE_RETRY_AFTER_S } from '../limit.ts'
 import type { EngineStatus } from '../ports.ts'
 
-/** Returns the tenant's published template with this code. Throws `TEMPLATE_NOT_FOUND`. */
+/** Throws `TEMPLATE_NOT_FOUND`. */
 export function findTemplate({ templates }: DirectorySnapshot, tenant: Tenant, code: string): Template {
-  // A text that is not a valid code is in no map.
+  // An invalid code is in no map.
   const template = templates.get(tenant.id)?.get(code as TemplateCode)
   if (template === undefined) {
     throw new ServiceError(
@@ -19,7 +19,7 @@ export function findTemplate({ templates }: DirectorySnapshot, tenant: Tenant, c
   return template
 }
 
-/** Checks the plan, then the template, then the installation. In this order, a caller who must pay learns it first. */
+/** Checks the plan, then the template, then the installation, so that a caller who must pay learns it first. */
 export function requireEngine(
   engine: Engine,
   { limits, template, status }: { limits: Limits; template: Template; status: EngineStatus },

@@ -1,6 +1,6 @@
 /**
- * Limits the bytes of PDFs in sync answers that are being sent. Each PDF is in memory until its caller has read the last byte, and a
- * caller may read slowly. A tenant with too many unread answers gets no new ones until it has read them. Its sandbox has room of its own.
+ * Limits the bytes of PDFs in sync answers that are being sent. Each PDF is in memory until its caller has read the last byte, and a caller
+ * may read slowly. A tenant with too many unread answers gets no new ones until it has read some. Its sandbox has a separate budget.
  */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { IdScope } from '@platen/contract/domain/render-id.ts'
@@ -12,7 +12,6 @@ import { ANSWERS_OF_ONE_TENANT_BYTES_MAX } from './limit.ts'
 export interface AnswerBudget {
   /** Throws `RATE_LIMITED` when the unread answers fill the budget. */
   readonly require: (scope: IdScope) => void
-  /** Counts an answer of `bytes` bytes. Disposing gives them back. */
   readonly hold: (scope: IdScope, bytes: number) => Disposable
 }
 

@@ -1,6 +1,6 @@
 /**
- * Limits the bytes of request bodies that are not answered yet, per API key and per process. A request takes its room before a byte is
- * read, for its announced length. So requests that never end cost no more than they announced.
+ * Limits the bytes of request bodies that are not answered yet, per API key and per process. A request reserves its announced length before
+ * a byte is read. So requests that never end cost no more than they announced.
  */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
@@ -10,14 +10,13 @@ import { openByteTotals } from './byte-totals.ts'
 import { BODIES_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from './limit.ts'
 
 export interface BodyBudget {
-  /** Opens the reservation of one request of a key. Disposing gives its room back. */
+  /** `key` is that of the request. Disposing gives the room back. */
   readonly open: (key: string) => BodyReservation
 }
 
 interface BodyReservation extends Disposable, BodyPayer {
   /**
-   * Raises the reservation to `bytes` in total. Throws `RATE_LIMITED` when the key has too much, and `RENDER_UNAVAILABLE` when the
-   * process has.
+   * Raises the reservation to `bytes` in total. Throws `RATE_LIMITED` if the key has too much, and `RENDER_UNAVAILABLE` if the process has.
    */
   readonly charge: (bytes: number) => void
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the body of a request. Fastify's own reader is not used: its answers have another format, it does not handle a client that is
- * still sending, and it passes on `__proto__` and numbers like 1e999.
+ * Reads the body of a request. Fastify's own reader has answers in another format, does not handle a client that is still sending, and
+ * passes on `__proto__` and numbers like 1e999.
  */
 import type { IncomingMessage } from 'node:http'
 import { createGunzip } from 'node:zlib'
@@ -13,23 +13,22 @@ import { findLoss, inspect, scan } from './json-value.ts'
 
 interface BodyReading {
   readonly payers: readonly BodyPayer[]
-  /** Called before the first byte is read, once nothing that is known of the body speaks against it. */
+  /** Called before the first byte is read, unless the headers speak against the body. */
   readonly proceed?: (() => void) | undefined
-  /** Absent = that of a render. */
+  /** Absent means a body for a render. */
   readonly form?: BodyForm
 }
 
-/** What a body may be. */
 export interface BodyForm {
   readonly bytesMax: number
-  /** Whether it may also be JSON texts, one in each line. */
+  /** NDJSON: a JSON text in each line. */
   readonly isNdjsonAllowed: boolean
 }
 
 const RENDER: BodyForm = { bytesMax: BODY_BYTES_MAX, isNdjsonAllowed: false }
 
 /**
- * Returns the bytes of a body, inflated if it is sent as gzip. Charges each payer before it keeps bytes. Throws `INVALID_PAYLOAD`,
+ * The bytes of a body, inflated if it is sent as gzip. Charges each payer before it keeps bytes. Throws `INVALID_PAYLOAD`,
  * `PAYLOAD_TOO_LARGE` and `UNSUPPORTED_MEDIA_TYPE`, and what the payers throw.
  */
 export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<Uint8Array> {
@@ -40,8 +39,8 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
 }
 
 /**
- * Parses JSON. Throws `INVALID_PAYLOAD` for bytes that are not UTF-8 or not JSON, that nest too deeply, that contain an unsafe value, or of
- * which parsing would lose something. `subject` is what messages call them.
+ * Parses JSON. Throws `INVALID_PAYLOAD` for bytes that are not UTF-8 or not JSON, that nest too deeply, contain an unsafe value, or would
+ * lose something in parsing. `subject` is their name in messages.
  */
 export function parseBody(bytes: Uint8Array, subject = 'The body'): Json {
   const text = scan(bytes, JSON_DEPTH_MAX + 1)
@@ -51,7 +50,7 @@ export function parseBody(bytes: Uint8Array, subject = 'The body'): Json {
   const decoded = decodeUtf8(bytes, subject)
   const value = parseJson(decoded, subject)
   const { names, fault } = inspect(value)
-  // Of two members with the same name, parsing keeps one.
+  // Parsing keeps one of two members with the same name.
   const mayLose = text.hasLongInteger || text.members !== names
   const found = fault ?? (mayLose ? findLoss(decoded) : undefined)
   if (found !== undefined) {
@@ -87,23 +86,22 @@ async function readBytes(
   }
   const onClose = () => reject(invalidBody('The body ended before it was complete.'))
   const onEnd = () => {
-    // The request closes before the promise is looked at, and making an error that nobody reads takes a while.
+    // Without this, the close of the request would make an error that nobody reads, which takes a while.
     request.off('close', onClose)
     resolve()
   }
   request.on('data', onData).once('end', onEnd).once('close', onClose).once('error', onClose)
-  // It may have been closed before this was called.
+  // It may have closed before this call.
   if (request.destroyed) onClose()
   try {
     await promise
   } finally {
-    // Not `for await`, which would destroy the request, and with it the connection its refusal must go through.
+    // Not `for await`: it would destroy the request, and with it the connection that the refusal needs.
     request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose).pause()
   }
   return body.bytes()
 }
 
-/** Size of the pieces that are inflated at a time. */
 const INFLATED_BYTES_PER_PIECE = 64 * 1024
 
 /** Inflates a body in pieces, outside of the main thread, until it ends or is too large. The payers pay for both of its forms. */
@@ -131,7 +129,7 @@ async function inflate(
 
 const GROWN_BYTES_MIN = 16 * 1024
 
-/** Collects pieces in one array. Kept as they are, pieces of one byte would need a hundred times the memory. */
+/** Collects pieces in one array. Separate pieces of one byte would need a hundred times the memory. */
 function growingBytes(expected: number) {
   let bytes = new Uint8Array(expected)
   let length = 0
@@ -160,11 +158,10 @@ function tooLarge(bytesMax: number, found: string): ServiceError {
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i
 const NDJSON_MEDIA_TYPE = /^application\/x-ndjson[ \t]*(;|$)/i
-/** One coding. A list could inflate a body again and again. The second name is an older one (RFC 9110 §8.4.1.3). */
+/** One coding only: a list could inflate a body again and again. The second name is an older one (RFC 9110 §8.4.1.3). */
 const GZIP = /^(x-)?gzip$/i
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*"?([^";\s]*)/i
 
-/** Tells whether a body is declared as JSON texts, one in each line. */
 export function isNdjson({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return NDJSON_MEDIA_TYPE.test(headers['content-type'] ?? '')
 }
@@ -194,10 +191,10 @@ function decodeUtf8(bytes: Uint8Array, subject: string): string {
 
 function parseJson(text: string, subject: string): Json {
   try {
-    // By definition, `Json` is what JSON.parse returns.
+    // `Json` is by definition what JSON.parse returns.
     return JSON.parse(text) as Json
   } catch (error) {
-    // Uses only the position from the parser's message: the rest may quote the body. Of a word it has none.
+    // Uses only the position in the parser's message, because the rest may quote the body. It has no position for a wrong word.
     const told = / at position (\d+) \(/.exec(error instanceof Error ? error.message : '')?.[1]
     const index = told === undefined ? faultIndexOf(text) : Number(told)
     throw invalidBody(`${subject} is not JSON: it breaks${placeOf(text, index)}${hintAt(text, index)}.`)

@@ -1,15 +1,12 @@
-/** Adds up the bytes that are held by name. */
-
 interface ByteTotals {
-  /** Bytes held by a name. */
   readonly get: (name: string) => number
-  /** Adds bytes, or removes them where the number is negative. */
+  /** A negative number removes bytes. */
   readonly add: (name: string, bytes: number) => void
 }
 
 /**
- * Names without bytes are not kept, so that the totals do not grow with the number of names ever seen. `onChange` gets what was added, or
- * removed where the number is negative.
+ * Forgets names without bytes, so that the totals do not grow with every name ever seen. `onChange` gets the added bytes; a negative number
+ * means removed ones.
  */
 export function openByteTotals(onChange: (bytes: number) => void): ByteTotals {
   const totals = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Finds where a text stops being JSON. V8 tells it for some faults only, and not for the commonest: words of other languages. */
+/** Finds where a text stops being JSON. V8 reports it only for some faults, and not for the commonest: words of other languages. */
 
 const OPENING = /[[{]/
 const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
@@ -7,7 +7,7 @@ const ESCAPE = /["\\/bfnrt]|u[\dA-Fa-f]{4}/y
 
 type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'next' | 'nothing'
 
-/** Returns the index of the first character that JSON does not allow, or the length of a text that ends too early. */
+/** The index of the first character that JSON does not allow, or the length of a text that ends too early. */
 export function faultIndexOf(text: string): number {
   const open: string[] = []
   let expected: Expected = 'value'
@@ -49,7 +49,7 @@ export function faultIndexOf(text: string): number {
   return text.length
 }
 
-/** The end of the string that begins at `at`, or the place of what it may not have. */
+/** The end of the string that begins at `at`, or the index of its first fault. */
 function stringAt(text: string, at: number): { readonly end: number; readonly isWhole: boolean } {
   for (let end = at + 1; end < text.length; end++) {
     const code = text.charCodeAt(end)
@@ -75,7 +75,7 @@ export function placeOf(text: string, index: number): string {
   return ` at position ${index} (line ${line} column ${index - before.lastIndexOf('\n')})`
 }
 
-/** What JSON has in place of words that other languages have there; '' for anything else. */
+/** A hint for words and signs of other languages that JSON writes differently; '' for anything else. */
 export function hintAt(text: string, index: number): string {
   const found = /^(?:True|False|None|undefined|NaN|-?Infinity|nil|NULL)\b|^[+.'`]|^\/[/*]/.exec(
     text.slice(index, index + 12),

@@ -1,4 +1,4 @@
-/** Looks for what must not be passed on, in the text of a body and in the value that it parses to. */
+/** Looks for content that must not be passed on, in the text of a body and in its parsed value. */
 
 import type { ErrorDetail } from '@platen/contract/domain/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
@@ -9,14 +9,14 @@ const POINT = 0x2e
 const COLON = 0x3a
 const BACKSLASH = 0x5c
 
-/** Digits of an integer that a double may not hold. Every integer with fewer is held. */
+/** Integers with this many digits may not fit a double. Shorter ones do. */
 const LONG_INTEGER_DIGITS = 16
 
-/** What is known of a JSON text before it is parsed. Without a meaning if it proves to be no JSON. */
+/** Facts about a JSON text before it is parsed. Meaningless if the text is not JSON. */
 interface ScannedText {
-  /** How deep arrays and objects nest, counted up to the given maximum; the rest says nothing once it is reached. */
+  /** The nesting depth of arrays and objects, up to the given maximum. If it is reached, the other fields are incomplete. */
   readonly depth: number
-  /** Members of all objects. */
+  /** Of all objects. */
   readonly members: number
   readonly hasLongInteger: boolean
 }
@@ -28,7 +28,7 @@ export function scan(bytes: Uint8Array, depthMax: number): ScannedText {
   let depth = 0
   let deepest = 0
   let members = 0
-  // Below zero among the digits after a decimal point.
+  // Negative among the digits after a decimal point.
   let digits = 0
   let longest = 0
   let isInString = false
@@ -63,9 +63,9 @@ interface NodePath {
 }
 
 /**
- * Finds a value that parses but must not be passed on: a key that would change a prototype when it is copied, or a number that JSON
- * cannot write. Without such a fault, it counts the names of all objects. Only arrays and objects go on the stack, so that ten million
- * digits do not need ten million entries.
+ * Finds a parsed value that must not be passed on: a key that would change a prototype when it is copied, or a number that JSON cannot
+ * write. Without such a fault, counts the names of all objects. Only arrays and objects go on the stack, so that ten million digits do not
+ * need ten million entries.
  */
 export function inspect(root: Json): { readonly names: number; readonly fault?: ErrorDetail } {
   const rest: NodePath[] = []
@@ -97,7 +97,7 @@ const OUT_OF_RANGE = 'is a number out of range'
 const REPEATED = 'is there twice'
 const INEXACT = 'is an integer with too many digits to be kept exactly; send it as a string'
 
-/** An array or object that is open at some place of a text, and the member or element at that place. */
+/** An array or object that is open at the current place, and its current member or element. */
 interface OpenNode {
   name: string | number
   /** The names so far. Absent for an array. */
@@ -105,8 +105,8 @@ interface OpenNode {
 }
 
 /**
- * Finds the first thing in a JSON text that parsing loses: a member whose name is there twice in its object, or an integer that a double
- * does not hold. The text must be valid.
+ * Finds the first content that parsing loses: a repeated member name in an object, or an integer that a double does not hold. The text must
+ * be valid.
  */
 export function findLoss(text: string): ErrorDetail | undefined {
   const open: OpenNode[] = []
@@ -142,7 +142,6 @@ export function findLoss(text: string): ErrorDetail | undefined {
   return undefined
 }
 
-/** Returns the index behind the string that begins at `at`. */
 function endOfString(text: string, at: number): number {
   for (let end = at + 1; end < text.length; end++) {
     const byte = text.charCodeAt(end)
@@ -154,15 +153,15 @@ function endOfString(text: string, at: number): number {
 
 const NUMBER = /[\d.eE+-]+/y
 
-/** Returns the number that begins at `at`, without its sign. */
+/** Without its sign. */
 function numberAt(text: string, at: number): string {
   NUMBER.lastIndex = at
   return NUMBER.exec(text)?.[0] ?? ''
 }
 
 /**
- * Tells whether an integer stays what it is: a double holds it, or is written in these digits, as JavaScript does. Decimals are rounded
- * everywhere, so each of them counts as exact.
+ * Whether an integer keeps its value: a double holds it, or JavaScript writes it with these digits. Decimals are rounded everywhere, so
+ * they count as exact.
  */
 function isExact(number: string): boolean {
   if (number.length < LONG_INTEGER_DIGITS || /\D/.test(number)) return true
@@ -178,7 +177,7 @@ function pathOf(parent: NodePath, last: string | number): string {
   return pointer(names.toReversed())
 }
 
-/** Returns the JSON pointer (RFC 6901) of these names. Cuts long names. */
+/** A JSON pointer (RFC 6901). Cuts long names. */
 function pointer(names: readonly (string | number)[]): string {
   const parts = names.map((name) => `${name}`.slice(0, NAME_CHARS_MAX).replaceAll('~', '~0').replaceAll('/', '~1'))
   return parts.map((part) => `/${part}`).join('')

@@ -1,5 +1,3 @@
-/** Limits of request bodies, each with its unit and the reason for its value. */
-
 const KIB = 1024
 const MIB = 1024 * KIB
 const SECOND_MS = 1000
@@ -12,8 +10,8 @@ export const BODIES_OF_ONE_KEY_BYTES_MAX = 32 * MIB
 export const BODIES_BYTES_MAX = 128 * MIB
 
 /**
- * The largest body of a batch, as it is sent and inflated: with one of them, a key can send others beside it. Of its items only one at a
- * time is parsed.
+ * The largest body of a batch, as sent and inflated: beside one of them, a key can still send others. Only one of its items is parsed at a
+ * time.
  */
 export const BATCH_BYTES_MAX = 25 * MIB
 
@@ -21,8 +19,8 @@ export const BATCH_BYTES_MAX = 25 * MIB
 export const BATCH_FAULTS_MAX = 100
 
 /**
- * PDFs in transit to the callers of one tenant in one environment. This process holds each until it is read: one of the largest, or dozens of a usual
- * size.
+ * PDFs in transit to the callers of one tenant in one environment. This process holds each until it is read. Room for one of the largest,
+ * or dozens of a usual size.
  */
 export const ANSWERS_OF_ONE_TENANT_BYTES_MAX = 128 * MIB
 

@@ -1,4 +1,4 @@
-/** A PDF in the pieces in which it came. Joining large ones takes as long as sending them, and as much memory again. */
+/** A PDF in the pieces in which it arrived. Joining large ones takes as long as sending them, and as much memory again. */
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 
@@ -8,22 +8,21 @@ export function byteLengthOf(pieces: Pieces): number {
   return pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
 }
 
-/** What Fastify sends as the body of an answer. */
 export function bodyOf(pieces: Pieces): Uint8Array | Readable {
   const [first, ...others] = pieces
   return first !== undefined && others.length === 0 ? first : Readable.from(pieces, { objectMode: false })
 }
 
 /**
- * Frees the memory of pieces that nobody else reads, once the system has all bytes of the answer. V8 counts this memory: left to it, a few
- * large answers cause a collection of the whole heap. After a broken connection it is left to V8, because a write may still refer to it.
+ * Frees the memory of pieces that nobody else reads, once the system has all bytes of the answer. V8 counts this memory: without this, a
+ * few large answers cause a collection of the whole heap. After a broken connection V8 frees it, because a write may still refer to it.
  */
 export function freeOnceSent(pieces: Pieces, response: ServerResponse): void {
   const { socket } = response
   response.once('finish', () => {
     if (socket?.destroyed !== false) return
     for (const { buffer, byteLength } of pieces) {
-      // Other replies may be in the rest of a larger buffer.
+      // A larger buffer may contain other replies.
       if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
     }
   })

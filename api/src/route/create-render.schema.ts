@@ -1,4 +1,3 @@
-/** How the OpenAPI document describes `create-render.ts`. */
 import { headerPrefix } from '@platen/contract/domain/header-prefix.ts'
 import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
 import { type Accepted, acceptedSchema } from '@platen/contract/schema/response.ts'
@@ -14,7 +13,7 @@ export interface HeaderNames {
   readonly quotaRemaining: string
 }
 
-/** The names of headers with the word of the installation. */
+/** `brand` is the word of the installation. */
 export function headerNames(brand: string): HeaderNames {
   const prefix = headerPrefix(brand)
   return {
@@ -80,7 +79,6 @@ const CONTRADICTION = {
   ],
 } as const
 
-/** What can be done with the id of the render that was made. */
 export function linksTo(id: string): Record<string, object> {
   const of = (operationId: string) => ({ operationId, parameters: { id } })
   return { status: of('getRender'), pdf: of('getPdf'), remove: of('deleteRender') }
@@ -88,7 +86,6 @@ export function linksTo(id: string): Record<string, object> {
 
 const RENDER_ID = { type: 'string', description: 'Id of the render, if it already has one.' } as const
 
-/** The headers of a 202. */
 export function acceptedHeaders(headers: HeaderNames): HeaderSchemas {
   return {
     ...COMMON_HEADERS,
@@ -99,7 +96,6 @@ export function acceptedHeaders(headers: HeaderNames): HeaderSchemas {
   }
 }
 
-/** The headers of the refusals that checked the limits. */
 export function limitRefusals(headers: HeaderNames): Parameters<typeof refusals>[1] {
   const limits = limitHeaders(headers)
   return {
@@ -111,7 +107,7 @@ export function limitRefusals(headers: HeaderNames): Parameters<typeof refusals>
   }
 }
 
-/** The form of an `Idempotency-Key`: printable ASCII. */
+/** Printable ASCII. */
 export const IDEMPOTENCY_KEY_PATTERN = `^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`
 
 const IDEMPOTENCY_KEY = {
@@ -121,7 +117,6 @@ const IDEMPOTENCY_KEY = {
     'A key of your choice, 1 to 255 printable ASCII characters. For 24 hours, the same body with the same key gets the same answer and makes only one render. A DELETE of that render frees the key.',
 } as const
 
-/** The headers of every answer that checked the limits. */
 function limitHeaders({ quotaLimit, quotaRemaining }: HeaderNames): HeaderSchemas {
   return {
     ...RATE,
@@ -147,7 +142,6 @@ const RATE: HeaderSchemas = {
   'X-RateLimit-Reset': { type: 'integer', description: 'Unix time in seconds when the whole limit is free again.' },
 }
 
-/** Sent if an earlier request with the same key was answered. */
 const REPLAYED: HeaderSchemas = {
   'Idempotent-Replayed': {
     type: 'string',
@@ -155,7 +149,7 @@ const REPLAYED: HeaderSchemas = {
   },
 }
 
-/** What the template `invoice` of the example manifests takes. */
+/** Data for the template `invoice` of the example manifests. */
 export const INVOICE = {
   number: '2026-0042',
   issuedOn: '2026-11-25',

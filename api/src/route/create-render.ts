@@ -26,7 +26,6 @@ import { type Throttle, Throttled } from '../traffic/throttle.ts'
 import { createRenderSchema, type HeaderNames, headerNames, linksTo } from './create-render.schema.ts'
 import { POLL_RETRY_AFTER_S } from './limit.ts'
 
-/** Everything needed to answer a request, whatever its outcome. */
 interface Exchange {
   readonly ports: ApiPorts
   readonly headers: HeaderNames
@@ -36,7 +35,6 @@ interface Exchange {
   readonly reply: FastifyReply
   /** Ends when the request is admitted, refused or replayed. */
   readonly admitting: Admitting
-  /** Aborts when nobody waits for the answer any more. */
   readonly callerGone: AbortSignal
 }
 
@@ -86,13 +84,12 @@ export function createRenderRoute(
   )
 }
 
-/** What limits the bodies that an API process has in memory. */
 export interface BodyLimits {
   readonly throttle: Throttle
   readonly budget: BodyBudget
 }
 
-/** Receives a body that makes renders, and charges it to its key. It counts as in memory until the request is answered. */
+/** Receives the body of a request for renders, and charges it to its key. It counts as in memory until the request is answered. */
 export async function receiveBody(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -118,7 +115,7 @@ async function reserveAndRun(admission: Admission, exchange: Exchange, keyed?: K
   return await submitAndAnswer({ ...admission, record }, exchange)
 }
 
-/** What an answer says of the limits. The sandbox has no quota. */
+/** The sandbox has no quota. */
 export function decisionHeaders(
   decision: Decision,
   { caller, headers }: Pick<Exchange, 'caller' | 'headers'>,
@@ -128,7 +125,6 @@ export function decisionHeaders(
   return { ...rateHeaders(decision.rate), ...quota }
 }
 
-/** Queues an admitted render and answers according to its mode. */
 async function submitAndAnswer(admission: Admission, exchange: Exchange): Promise<FastifyReply> {
   const { ports, request, admitting, callerGone } = exchange
   const { record } = admission
@@ -187,7 +183,6 @@ function sendReply(
   }
 }
 
-/** What the answer says of the document. */
 function documentHeaders(
   { pages, warnings }: Extract<Reply, { kind: 'rendered' }>,
   headers: HeaderNames,
@@ -195,7 +190,7 @@ function documentHeaders(
   return { [headers.pages]: pages, [headers.warnings]: warnings }
 }
 
-/** Returns the refusal for a render that failed. Only the caller can correct the options. */
+/** Only a fault in the options can be corrected by the caller. */
 function failureOf({ code, message }: Failure, headers: Readonly<Record<string, string>>): ServiceError {
   const { fault } = FAILURES[code]
   const answered = code === 'invalid_options' ? 'VALIDATION_FAILED' : 'INTERNAL_ERROR'

@@ -1,4 +1,3 @@
-/** How the OpenAPI document describes `delete-render.ts`. */
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 

@@ -1,10 +1,10 @@
 /**
- * DELETE /render/:id: cancels a render that waits or runs, and removes what is kept of one that has ended.
+ * DELETE /render/:id: cancels a render that waits or runs, and removes the stored data of one that has ended.
  *
  * The manifest decides, as for every end of a render: whoever creates it first says how the render ended. The ledger is told before that.
  * From then on no renderer begins the render, and the one that has it ends it and writes the manifest itself, because only the record has
- * all of it. A sync caller may have its PDF already while the outcome is being stored, so that renderer gets a moment. If nobody has the
- * render, or no outcome comes, a cancellation is created in place of the manifest; the renderer that gets the record completes it.
+ * all fields of it. A sync caller may have its PDF already while the outcome is being stored, so that renderer gets a moment. If nobody has
+ * the render, or no outcome comes, a cancellation is created in place of the manifest; the renderer that gets the record completes it.
  *
  * Each step can be repeated. So after a 503, or if the caller or this process died, another DELETE finishes what this one began.
  */
@@ -56,7 +56,7 @@ export function deleteRenderRoute(app: FastifyInstance, given: ApiPorts): void {
   })
 }
 
-/** Cancels a render that has no outcome yet. Returns the outcome that counts. */
+/** Returns the outcome that counts, which may be that of a renderer. */
 async function cancel(id: RenderId, caller: Caller, ports: ApiPorts): Promise<Manifest> {
   if (!mayWait(id, ports)) throw notKept()
   const view = await viewInLedger(id, ports)
@@ -76,7 +76,7 @@ async function cancel(id: RenderId, caller: Caller, ports: ApiPorts): Promise<Ma
   return other
 }
 
-/** Tells the ledger. Returns whether a renderer may have the render. */
+/** Returns whether a renderer may have the render. */
 async function mayBeHeld(id: RenderId, { ledger, clock, log }: ApiPorts): Promise<boolean> {
   try {
     return await ledger.cancel(id, clock.timeout(PORT_CALL_MS_MAX))
@@ -97,7 +97,7 @@ async function outcomeSoon(id: RenderId, ports: ApiPorts): Promise<Manifest | un
   }
 }
 
-/** Storage and retention may have changed since the request. The record corrects them in the manifest. */
+/** Storage and retention may have changed since the request. The manifest is corrected from the record later. */
 function canceledRender(
   id: RenderId,
   { tenant, key }: Caller,
@@ -114,7 +114,7 @@ function canceledRender(
   }
 }
 
-/** Frees the reservation and shows the end. The renderer that gets the record does so again. */
+/** Frees the reservation and shows the end. The renderer that gets the record repeats this. */
 async function complete(manifest: Cancellation, { ledger, limiter, clock, log }: ApiPorts): Promise<void> {
   const signal = clock.timeout(PORT_CALL_MS_MAX)
   const results = await Promise.allSettled([limiter.complete(manifest, signal), ledger.complete(manifest, signal)])
@@ -124,7 +124,7 @@ async function complete(manifest: Cancellation, { ledger, limiter, clock, log }:
   }
 }
 
-/** Removes PDF and input. The manifest comes first: from then on nobody is shown a link that leads nowhere. */
+/** Removes PDF and input. The manifest comes first: from then on no answer has a link that leads nowhere. */
 async function remove(manifest: EndedManifest | RemovedManifest, caller: Caller, ports: ApiPorts): Promise<void> {
   const { artifacts, clock, settings } = ports
   const { id, storage } = manifest.render

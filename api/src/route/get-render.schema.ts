@@ -1,4 +1,3 @@
-/** How the OpenAPI document describes `get-render.ts`. */
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import { WAIT_S_MAX } from './limit.ts'

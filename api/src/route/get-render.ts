@@ -1,13 +1,13 @@
 /**
- * GET /render/:id: the status of a render. The id itself proves whether it was issued to this caller, so an invented or foreign id calls
- * no store. The manifest says how a render ended, and the ledger how far one has come that has no manifest: the ledger may have missed an
- * end that a caller was shown, or have lost it.
+ * GET /render/:id: the status of a render. The id itself proves whether it was issued to this caller, so an invented or foreign id calls no
+ * store. The manifest says how a render ended. Without a manifest, the ledger says how far it has come: the ledger may have missed or lost
+ * an end that a caller was shown.
  *
- * A render is shown for as long as its plan said when it was accepted, whatever the plan says now, and no longer. Its removal may come up
- * to a day later. If nothing is found, the render still waits. After the day in which every render ends, it is no longer kept.
+ * A render is shown for as long as its plan said when it was accepted, and no longer. Its removal may come up to a day later. If nothing is
+ * found, the render still waits. After the day in which every render ends, it is no longer kept.
  *
- * With `wait` the answer is the same, only later: the status is looked at when the render may have ended, and at last when the time is over,
- * the caller has left or this process stops.
+ * With `wait` the answer is the same, only later: when the render has ended, or at last when the time is over, the caller has left or this
+ * process stops.
  */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { fileNameOf } from '@platen/contract/domain/file-name.ts'
@@ -67,7 +67,10 @@ export function getRenderRoute(app: FastifyInstance, given: ApiPorts, places: Wa
   })
 }
 
-/** How long the outcome of an open render is awaited unasked: a sync caller has its PDF before that is recorded, and may ask at once. */
+/**
+ * How long to wait for the outcome of a sync render without `wait`: its caller has the PDF before the outcome is recorded, and may ask at
+ * once.
+ */
 function recordMsOf(view: RenderView | undefined): number {
   return isOpen(view) && view?.isSync === true ? SYNC_RECORD_MS_MAX : 0
 }
@@ -89,8 +92,8 @@ interface SyncRecord {
 }
 
 /**
- * Returns the status when the render has ended, or else the present one when `over` aborts. While the ledger says that the render waits or
- * runs, the manifest is not asked for: many callers may wait, for long.
+ * The status when the render has ended, or the current one when `over` aborts. Does not read the manifest while the ledger says that the
+ * render waits or runs, because many callers may wait for long.
  */
 async function statusAtEnd(id: RenderId, ports: ApiPorts, over: AbortSignal): Promise<StatusRecord> {
   using pending = ports.ends.expect(id)
@@ -104,12 +107,11 @@ async function statusAtEnd(id: RenderId, ports: ApiPorts, over: AbortSignal): Pr
   }
 }
 
-/** Whether the render waits or runs, as far as the ledger knows. */
 function isOpen(view: RenderView | undefined): boolean {
   return view !== undefined && !isTerminal(view.state.status)
 }
 
-/** Returns the render id in a path. Throws `RENDER_NOT_FOUND` when it was not issued to the caller. */
+/** Throws `RENDER_NOT_FOUND` if the id was not issued to the caller. */
 export function renderOf(request: FastifyRequest, text: string, { keys }: Pick<ApiPorts, 'keys'>): RenderId {
   const id = verifyRenderId(text, scopeOf(callerOf(request)), keys())
   if (id === undefined) throw new ServiceError('RENDER_NOT_FOUND', 'No render of this id was issued to this key.')
@@ -122,11 +124,11 @@ async function viewOfYoung(id: RenderId, ports: ApiPorts): Promise<RenderView | 
   return mayWait(id, ports) ? await viewInLedger(id, ports) : undefined
 }
 
-/** The status, given what the ledger says. Reads the manifest after the ledger was asked, so that no end can come between the two. */
+/** Reads the manifest after the ledger (`view`), so that no end can come between the two. */
 async function statusBy(view: RenderView | undefined, id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
   const failed = view?.state.status === 'failed' && view.state.error.code !== 'canceled' ? view : undefined
   const manifest = await readManifest(id, ports).catch((error: unknown) => {
-    // It is damaged or away. The view says how the render failed, or that nobody can know that any more.
+    // The manifest is damaged or unavailable. The view says how the render failed, or that its outcome is lost.
     if (failed === undefined) throw error
     return undefined
   })
@@ -140,7 +142,7 @@ async function statusBy(view: RenderView | undefined, id: RenderId, ports: ApiPo
   return shown ? recordOf(shown) : { render_id: id, status: 'queued', created_at: timeOf(issuedAt(id)) }
 }
 
-/** Whether a render of this id may wait or run. After a day every render has ended. */
+/** After a day every render has ended. */
 export function mayWait(id: RenderId, { clock }: Pick<ApiPorts, 'clock'>): boolean {
   return clock.now() - issuedAt(id) < QUEUE_AGE_MS_MAX
 }
@@ -164,7 +166,6 @@ export async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPort
   }
 }
 
-/** Tells whether the retention of the render is over. */
 export function isExpired({ render, outcome }: Manifest, { clock }: ApiPorts): boolean {
   return expiryOf(render, outcome.finishedAt) <= clock.now()
 }
@@ -179,7 +180,6 @@ async function recordOfManifest(manifest: Manifest, { artifacts, clock }: ApiPor
   return { ...record, pdf_url: url }
 }
 
-/** Converts the view to its wire form, without the URL. */
 export function recordOf({ id, template, acceptedAt, state, batch, ...labels }: RenderView): StatusRecord {
   const named = { render_id: id, ...(template !== undefined && { template }), ...labelsOf(labels) }
   const record = {

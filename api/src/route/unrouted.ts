@@ -1,8 +1,7 @@
-/** Answers a request that matches no route: its path is unknown, or its method is not allowed on the path. */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** The methods of each path pattern, as a live view: routes registered later appear in it. */
+/** A live view: routes registered later appear in it. */
 export function methodsByRoute(app: FastifyInstance): ReadonlyMap<string, ReadonlySet<string>> {
   const methods = new Map<string, ReadonlySet<string>>()
   app.addHook('onRoute', ({ url, method }) => {
@@ -11,7 +10,7 @@ export function methodsByRoute(app: FastifyInstance): ReadonlyMap<string, Readon
   return methods
 }
 
-/** Returns `METHOD_NOT_ALLOWED` with `Allow` if the path has other methods, else `NOT_FOUND`. */
+/** `METHOD_NOT_ALLOWED` with `Allow` if the path has other methods, else `NOT_FOUND`. */
 export function unrouted(request: FastifyRequest, methods: ReadonlyMap<string, ReadonlySet<string>>): ServiceError {
   const [path = ''] = request.url.split('?')
   const allowed = [...methods].find(([pattern]) => matches(pattern, path))?.[1]

@@ -1,13 +1,13 @@
 /**
- * The end of an answer: its last byte was sent, or its caller has left. Whatever a request holds until then is given to `holdUntilSent`,
- * which also knows that an answer may have ended already: a caller can leave while a store is asked.
+ * The end of an answer: its last byte was sent, or its caller has left. `holdUntilSent` keeps resources of a request until then. It also
+ * handles an answer that has ended already: a caller can leave while a store is asked.
  */
 import type { FastifyReply } from 'fastify'
 import { unavailable } from '../problem.ts'
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** What is disposed of when this answer ends, the last one first. It is disposed itself from then on. */
+    /** Disposed when this answer ends, the last resource first. */
     held: DisposableStack | null
   }
 }
@@ -22,7 +22,6 @@ export function holdUntilSent({ held: stack }: Pick<FastifyReply, 'held'>, held:
 export function callerGoneSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
   const onEnd = () => {
-    // Nobody reads this answer.
     if (!reply.raw.writableFinished) controller.abort(unavailable())
   }
   holdUntilSent(reply, { [Symbol.dispose]: onEnd })

@@ -1,6 +1,6 @@
 /**
  * Handles faults below a request: bytes that are not HTTP, requests that never end, clients that still send after a refusal. Node and
- * Fastify answer these in their own format or cut the connection. Here each gets a catalogued error, and the error reaches the client.
+ * Fastify answer these in their own format or cut the connection. Here each gets a catalogued error that reaches the client.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -17,7 +17,7 @@ import type { Throttle } from './throttle.ts'
 
 const MIB = 1024 * 1024
 
-/** How much of a body that is too large is read and discarded, so that a client that is still sending sees the 413. */
+/** How much of an oversized body is read and discarded, so that a client that is still sending sees the 413. */
 export const BODY_DISCARD_BYTES_MAX = 64 * MIB
 
 /** Characters of `X-Request-Id` accepted from the caller. */
@@ -30,7 +30,7 @@ const BODY_DISCARD_MS_MAX = 2 * SECOND_MS
 const REQUEST_ID = new RegExp(`^[\\x20-\\x7e]{1,${REQUEST_ID_CHARS_MAX}}$`)
 const REQUEST_ID_BYTES = 16
 
-/** Returns the caller's own request id if it is usable, else a new one. */
+/** The caller's own request id if it is usable, else a new one. */
 export function requestIdOf(header: string | string[] | undefined, ids: Ids): string {
   return typeof header === 'string' && REQUEST_ID.test(header)
     ? header
@@ -41,14 +41,13 @@ interface ConnectionError extends Error {
   readonly code?: string
 }
 
-/** The exchanges that are open on each connection. */
 export interface Connections {
   /**
-   * Remembers an exchange until its answer ends, and disposes then of what the answer holds. Several requests may come before the first is
-   * answered: Node does not tell their responses when the connection closes.
+   * Remembers an exchange until its answer ends, and then disposes of what the answer holds. Several requests may come before the first is
+   * answered, and Node does not tell their responses when the connection closes.
    */
   track(request: FastifyRequest, reply: FastifyReply): void
-  /** Handles Node's `clientError`: answers input that is no longer a request. */
+  /** Handles Node's `clientError`: answers input that is not a request. */
   refuse(error: ConnectionError, socket: Socket): void
 }
 
@@ -57,7 +56,6 @@ interface Exchange {
   readonly reply: FastifyReply
 }
 
-/** The ports needed below a request. */
 interface ConnectionPorts {
   readonly clock: Clock
   readonly ids: Ids
@@ -111,7 +109,6 @@ function refusalOf({ code = '' }: ConnectionError): ServiceError {
   return known === undefined ? invalidHttp('The request is not valid HTTP.') : new ServiceError(...known)
 }
 
-/** By the error codes of Node's parser and server. */
 const REFUSALS: ReadonlyMap<string, readonly [HttpErrorCode, string]> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', ['REQUEST_TIMEOUT', `A request must be received within ${REQUEST_RECEIVE_MS_MAX} ms.`]],
   ['HPE_HEADER_OVERFLOW', ['HEADERS_TOO_LARGE', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`]],
@@ -132,8 +129,8 @@ function rawAnswer(problem: Problem, requestId: string): string {
 }
 
 /**
- * Refuses what two servers may read in two ways: another number of `Host` headers than one, several keys, and a body that is not only chunked, which
- * Node would not decode.
+ * Refuses requests that two servers may read differently: not exactly one `Host` header, several keys, and a body that is not only chunked,
+ * which Node would not decode.
  */
 export function requireUnambiguous({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length
@@ -153,8 +150,8 @@ function invalidHttp(message: string): ServiceError {
 
 /**
  * Makes sure that Node never sends an answer of its own. A hook refuses a request without `Host`. An unknown `Expect` is ignored, as RFC
- * 9110 §10.1.1 allows. Who waits for `100 Continue` gets it when the body is read, and not before a refusal. CONNECT, which Node would not
- * answer, is refused as a method that is not ours.
+ * 9110 §10.1.1 allows. A caller that waits for `100 Continue` gets it when the body is read, and not before a refusal. CONNECT, which Node
+ * would not answer, is refused as an unknown method.
  */
 export function answerEverything(app: FastifyInstance, { ids, meter }: Omit<ConnectionPorts, 'clock'>): void {
   for (const expectation of ['checkContinue', 'checkExpectation'] as const)
@@ -168,9 +165,9 @@ export function answerEverything(app: FastifyInstance, { ids, meter }: Omit<Conn
 }
 
 /**
- * Returns the payload for an answer that is sent before its request is complete: a stream that sends the payload at once, and ends when
- * the rest of the body has been read and discarded. By its Content-Length, the answer is complete for the client. For us, the connection
- * lives until the end, so that a reset does not lose the answer. Other payloads are returned unchanged.
+ * The payload for an answer that is sent before its request is complete: a stream that sends the payload at once, and ends when the rest of
+ * the body has been read and discarded. Content-Length makes the answer complete for the client. For us, the connection lives until the
+ * end, so that a reset does not lose the answer. Other payloads are returned unchanged.
  */
 export function discardingRest(
   request: FastifyRequest,

@@ -1,13 +1,13 @@
-/** The span of a request, with the attributes that OpenTelemetry's conventions have for HTTP servers. */
+/** The span of a request, with the attributes of OpenTelemetry's conventions for HTTP servers. */
 
 import { readTraceContext } from '@platen/lib/trace.ts'
 import type { Span, Tracer } from '@platen/lib/tracer.ts'
 import type { FastifyRequest } from 'fastify'
 
-/** Of a path, as much as a span has: the longest path of ours with the longest id, and room for a wrong one. */
+/** Characters of a path in a span: the longest path of ours with the longest id, and room for a wrong one. */
 const SPAN_PATH_CHARS_MAX = 256
 
-/** Starts the span of a request of a known route. Its parent is the span of the caller, if it sent a valid one. */
+/** For requests of known routes. The parent is the span of the caller, if it sent a valid one. */
 export function startRequestSpan(tracer: Tracer, request: FastifyRequest): Span {
   const { method, routeOptions, id, protocol } = request
   const [path = ''] = request.url.split('?', 1)
@@ -24,7 +24,7 @@ export function startRequestSpan(tracer: Tracer, request: FastifyRequest): Span 
   })
 }
 
-/** Ends the span of a request whose answer has ended. Only what is our fault is an error of a server. */
+/** Only our own faults are errors of the span. */
 export function endRequestSpan(span: Span, { caller, render }: FastifyRequest, status: number): void {
   span.end({
     error: status >= 500 ? `${status}` : undefined,

@@ -1,6 +1,6 @@
 /**
- * Limits what a request may cost before a limit of its plan applies. Charges the API key, or the address if there is no valid key. The
- * plan limits admitted renders. This throttle counts refused, replayed, read and merely sent requests, separately in each API process. It
+ * Limits what a request may cost before a limit of its plan applies. Charges the API key, or the address if there is no valid key. The plan
+ * limits admitted renders. This throttle counts refused, replayed, read and merely sent requests, separately in each API process. It
  * charges a bucket before the work is done.
  */
 
@@ -24,10 +24,8 @@ export class Throttled extends ServiceError {
   }
 }
 
-/** When an address with too many requests may try again. */
 const ADDRESS_WAIT_MS = 10_000
 
-/** Returns the refusal for an address with too many requests without a valid key. */
 export function tooManyOfAddress(): Throttled {
   return new Throttled('Too many requests from this address have no valid API key', {
     waitMs: ADDRESS_WAIT_MS,
@@ -38,20 +36,19 @@ export function tooManyOfAddress(): Throttled {
 export interface Throttle {
   /** Admits a request that is not for a render. Throws `RATE_LIMITED`. */
   readonly request: (key: KeyHash) => void
-  /** Admits a request for a render, and returns who pays for its body. Throws `RATE_LIMITED`, and so does that. */
+  /** Admits a request for a render, and returns the payer of its body. Both throw `RATE_LIMITED`. */
   readonly render: (key: KeyHash) => BodyPayer
   /** Charges a request for a render that was refused or replayed: no limit of the plan counts it. */
   readonly chargeRefusal: (key: KeyHash) => void
   /**
-   * Charges a request without a valid key to its address, if it is refused or its answer is large. Returns false when the address has had
-   * too many.
+   * Charges a request without a valid key to its address, if it is refused or its answer is large. Returns false if the address has had too
+   * many.
    */
   readonly chargeAddress: (address: string) => boolean
 }
 
-/** Is charged for a body. */
 export interface BodyPayer {
-  /** Charges for `bytes` bytes in total, received or announced, in `pieces` pieces. Throws the refusal when that is too much. */
+  /** `bytes` and `pieces` are totals, received or announced. Throws the refusal when that is too much. */
   readonly charge: (bytes: number, pieces: number) => void
 }
 

@@ -4,9 +4,7 @@ import type { Clock } from '@platen/lib/clock.ts'
 import { openLruCache } from '@platen/lib/lru-cache.ts'
 
 export interface TokenBuckets {
-  /**
-   * Returns the milliseconds until the bucket of a name has `tokens` tokens, or is full if it cannot hold so many. 0 if it has them now.
-   */
+  /** Milliseconds until the bucket of a name has `tokens` tokens, or is full if it cannot hold so many. 0 if it has them now. */
   readonly waitMs: (name: string, tokens: number) => number
   /** Takes tokens. A bucket with fewer goes negative, by at most a minute's tokens. */
   readonly take: (name: string, tokens: number) => void
@@ -14,7 +12,7 @@ export interface TokenBuckets {
 
 interface BucketOptions {
   readonly perMinute: number
-  /** Most names kept. Beyond it, the least recently used are forgotten and count as full. */
+  /** Beyond this, the least recently used names are forgotten and count as full. */
   readonly namesMax: number
   readonly clock: Pick<Clock, 'monotonic'>
 }
@@ -22,7 +20,7 @@ interface BucketOptions {
 const MINUTE_MS = 60_000
 
 export function openTokenBuckets({ perMinute, namesMax, clock }: BucketOptions): TokenBuckets {
-  /** Tokens, and when the bucket had them. A bucket that is absent is full. */
+  /** The tokens that a bucket had at a time. An absent bucket is full. */
   const buckets = openLruCache<{ readonly tokens: number; readonly at: number }>(namesMax)
   const tokensOf = (name: string): number => {
     const bucket = buckets.peek(name)

@@ -7,9 +7,8 @@ import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import { WAITS_OF_ACCOUNT_SHARE, WAITS_SHARE } from './limit.ts'
 
 export interface WaitPlaces {
-  /** Takes a place for a caller of this account, until its disposal. Undefined if none is free, or if the process is stopping. */
+  /** Takes a place for a caller of this account, until it is disposed. Undefined if none is free, or if the process is stopping. */
   readonly take: (account: string) => WaitPlace | undefined
-  /** Ends all waits, because the process stops. */
   readonly close: () => void
 }
 
@@ -18,7 +17,7 @@ interface WaitPlace extends Disposable {
   readonly closing: AbortSignal
 }
 
-/** Opens the places of a process, all of them free. Their number is a part of its connections. */
+/** The number of places is a share of the connections. */
 export function openWaitPlaces({ connections }: TrafficLimits, meter: Pick<ApiMeter, 'awaitingEnd'>): WaitPlaces {
   const placesMax = Math.floor(connections * WAITS_SHARE)
   const placesOfAccountMax = Math.ceil(connections * WAITS_OF_ACCOUNT_SHARE)

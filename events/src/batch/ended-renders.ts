@@ -1,5 +1,3 @@
-/** Which renders of a batch have ended, as their manifests say. */
-
 import { VIEW_KEPT_MS } from '@platen/contract/domain/limit.ts'
 import { decodeManifest, manifestAddress, type Outcome, UnreadableManifest } from '@platen/contract/domain/render.ts'
 import { issuedAt, type RenderId } from '@platen/contract/domain/render-id.ts'
@@ -8,7 +6,7 @@ import type { Instant } from '@platen/lib/brand.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
 
-/** Manifests that are read together for one batch. A store serves hundreds at once. */
+/** Manifests that are read at once for one batch. A store serves hundreds at once. */
 const MANIFESTS_AT_ONCE = 32
 
 export interface EndedRenders {
@@ -16,7 +14,7 @@ export interface EndedRenders {
   readonly pending: readonly RenderId[]
   readonly succeeded: number
   readonly failed: number
-  /** When the last of the others ended; 0 if none did. */
+  /** When the last ended render of the batch ended; 0 if none did. */
   readonly endedAt: Instant
 }
 
@@ -31,8 +29,8 @@ export function noneEnded(renders: readonly RenderId[]): EndedRenders {
 }
 
 /**
- * Adds the renders that have ended since. Renders end more or less in their order: so the first of those that had not ended is asked for
- * alone, then ever more at once, and none after a few that have not ended.
+ * Adds the renders that have ended since. Renders end more or less in their order. So the first pending one is asked for alone, then many
+ * at once, and none after a group with a pending one.
  */
 export async function withMoreEnded(
   known: EndedRenders,
@@ -59,7 +57,7 @@ export async function withMoreEnded(
 
 type End = Pick<Outcome, 'status' | 'finishedAt'>
 
-/** How a render ended. Undefined while it may still end. */
+/** Undefined while the render may still end. */
 async function endOf(
   id: RenderId,
   { artifacts, serviceBucket, clock }: ManifestPorts,
@@ -69,10 +67,10 @@ async function endOf(
   try {
     if (bytes !== undefined) return decodeManifest(bytes).outcome
   } catch (error) {
-    // Its caller gets the answer of a defect.
+    // The caller of the render gets the answer of a defect.
     if (!(error instanceof UnreadableManifest)) throw error
     return { status: 'failed', finishedAt: 0 }
   }
-  // No renderer took it in its time, or it is gone already.
+  // Without a manifest after this time, no renderer took the render in time, or it is removed already.
   return clock.now() - issuedAt(id) < VIEW_KEPT_MS ? undefined : { status: 'failed', finishedAt: 0 }
 }

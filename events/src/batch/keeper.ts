@@ -1,11 +1,12 @@
 /**
- * Looks after accepted batches: queues the renders of those whose API process died, and ends each batch when all of its renders have ended.
+ * Looks after accepted batches: queues the renders of batches whose API process died, and ends each batch when all of its renders have
+ * ended.
  *
- * It asks what is there, and remembers nothing that it could not ask again. Events of renders only say when to look: whoever reads the event
- * of the last render finds that all have a manifest. In case nobody did, all open batches are looked at every minute.
+ * It reads the stores, and remembers nothing that it could not read again. Events of renders only say when to look: whoever reads the event
+ * of the last render finds a manifest of each. In case nobody did, all open batches are looked at every minute.
  *
- * Any number of processes may look after a batch at once. Its renders may be queued twice, its end is created once, and its event has an
- * id that follows from the batch.
+ * Any number of processes may look after a batch at once. Its renders may be queued twice, its end is created once, and the id of its event
+ * follows from the batch.
  */
 
 import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
@@ -41,34 +42,30 @@ import { throwUnlessAborted } from '@platen/lib/race.ts'
 import { type EndedRenders, noneEnded, withMoreEnded } from './ended-renders.ts'
 import { BATCH_QUEUED_BY_API_MS, BATCHES_LISTED_EVERY_MS, UNACCEPTED_KEPT_MS } from './limit.ts'
 
-/** Open batches whose ended renders a process remembers. Each takes some 40 KiB at most; others are counted again. */
+/** Open batches whose ended renders a process remembers. Each takes some 40 KiB at most. Forgotten ones are counted again. */
 const BATCHES_REMEMBERED_MAX = 200
 
-/** Batches that are looked at together. */
 const BATCHES_AT_ONCE = 4
 
 const SECOND_MS = 1000
-/** Shortest time between two looks at the same batch: many of its renders may end in a second. */
+/** Shortest time between two looks at the same batch: many of its renders may end within a second. */
 const BATCH_LOOKED_AT_EVERY_MS = SECOND_MS / 2
 
 export interface BatchPorts {
   readonly artifacts: Pick<ArtifactStore, 'create' | 'get' | 'put' | 'has' | 'delete' | 'list'>
-  /** The bucket of batches and manifests. */
   readonly serviceBucket: string
   readonly queue: Pick<RenderQueue, 'enqueue'>
   readonly ledger: Pick<RenderLedger, 'markQueued'>
   readonly limiter: Pick<Limiter, 'confirm'>
   readonly deliveries: Pick<DeliveryLog, 'schedule'>
-  /** How long renders are left to the API process that accepted them; absent = `BATCH_QUEUED_BY_API_MS`. */
+  /** How long renders are left to the API process that accepted them. Absent means `BATCH_QUEUED_BY_API_MS`. */
   readonly queuedByApiMs?: number
-  /** How many attempts may follow the first. */
   readonly retriesMax: number
   readonly clock: Clock
   readonly log: Log
 }
 
 interface BatchKeeper {
-  /** A render of the batch has ended. */
   touch(batch: BatchPlace): void
   /** Looks after batches until `signal` aborts. Rejects only because of a defect. */
   run(signal: AbortSignal): Promise<void>
@@ -77,7 +74,6 @@ interface BatchKeeper {
 type BatchPlace = Pick<Batch, 'id' | 'account'>
 
 interface Keeping extends BatchPorts {
-  /** What is known of the renders of open batches. */
   readonly ended: LruCache<EndedRenders>
 }
 
@@ -119,7 +115,7 @@ async function lookAtAll(keeping: Keeping, signal: AbortSignal): Promise<void> {
         const id = batchIdIn(address.key, OPEN_BATCH_PREFIX)
         const lookAtOne = async () => {
           const bytes = await artifacts.get(address, signal)
-          // Absent when it has ended meanwhile.
+          // Absent when the batch has ended meanwhile.
           if (bytes !== undefined) await resume({ id, ...decodeOpenBatch(bytes) }, keeping, signal)
         }
         await tolerantly({ id }, lookAtOne, { log, signal })
@@ -146,7 +142,6 @@ async function tolerantly(
   }
 }
 
-/** Queues what is not queued, and ends what has ended. */
 async function resume(place: BatchPlace, keeping: Keeping, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket, clock, log, queuedByApiMs = BATCH_QUEUED_BY_API_MS } = keeping
   const age = clock.now() - issuedAt(place.id)
@@ -179,7 +174,6 @@ async function enqueue(
   }
 }
 
-/** Ends a batch if all of its renders have ended. */
 async function look(place: BatchPlace, keeping: Keeping, signal: AbortSignal): Promise<void> {
   const { ended } = keeping
   const known = ended.get(place.id) ?? (await firstLook(place, keeping, signal))
@@ -195,20 +189,20 @@ async function look(place: BatchPlace, keeping: Keeping, signal: AbortSignal): P
 
 async function firstLook(place: BatchPlace, keeping: Keeping, signal: AbortSignal): Promise<EndedRenders | undefined> {
   const { artifacts, serviceBucket } = keeping
-  // The event of a batch that has ended is read again after a crash.
+  // After a crash, events of an ended batch are read again.
   const isOpen = await artifacts.has(batchAddresses(place, serviceBucket).open, signal)
   const batch = isOpen ? await readBatch(place, keeping, signal) : undefined
   return batch && noneEnded(batch.renders)
 }
 
-/** Creates the end, schedules its delivery, and removes the sign last: a process that finds the sign does all this again. */
+/** Creates the end, schedules its delivery, and deletes the `open` object last: a process that finds it does all this again. */
 async function end(
   place: BatchPlace,
   { succeeded, failed, endedAt }: EndedRenders,
   { keeping, signal }: { readonly keeping: Keeping; readonly signal: AbortSignal },
 ): Promise<void> {
   const { artifacts, serviceBucket, deliveries, clock, log } = keeping
-  // Read again, because it may have been erased.
+  // Read again, because the batch may have been erased.
   const batch = await readBatch(place, keeping, signal)
   if (batch === undefined) return
   const { open, ended } = batchAddresses(batch, serviceBucket)

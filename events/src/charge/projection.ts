@@ -1,6 +1,6 @@
 /**
  * Builds the views in Redis from the event log: the charges of each account, and the renders that have ended. The process that ends a
- * render updates both views itself, and sooner. This projection covers the updates that failed, so that nobody must wait for them, and
+ * render updates both views itself, and sooner. This projection makes up for failed updates, so that nobody must wait for them, and
  * rebuilds the views when Redis has lost them.
  *
  * Redis can also lose a part of the views, by eviction or by hand. So an audit reads the charges of the accounts from time to time. If a
@@ -22,8 +22,8 @@ import { type AppliedBatch, applyEvents, type ReplayPorts } from '../replay.ts'
 import { CHARGES_AUDITED_EVERY_MS } from './limit.ts'
 
 /**
- * Events applied to the views at a time, which share calls: what one fetch of the log brings. Ten microseconds of Redis for each event of a
- * hundred accounts, and thirty if each is of another account.
+ * Events that one step applies with shared calls: as many as one fetch of the log brings. They take ten microseconds of Redis per event for
+ * a hundred accounts, and thirty if each event has its own account.
  */
 const PROJECTED_AT_ONCE = 1500
 
@@ -33,7 +33,6 @@ export interface ProjectionPorts extends ReplayPorts {
   readonly meter: ProjectionMeter
 }
 
-/** The reader name in the event log. */
 export const PROJECTION_READER = 'projection'
 
 /**
@@ -49,7 +48,7 @@ export async function runProjection(ports: ProjectionPorts, signal: AbortSignal)
   await raceFirst(parts, signal).catch(throwUnlessAborted(signal))
 }
 
-/** Applies the events of batches, and returns what the accounts in each are charged by now. */
+/** Returns what the accounts of each batch are charged by now. */
 async function applyAll(
   ports: ProjectionPorts,
   batches: readonly EventBatch[],
@@ -71,8 +70,8 @@ async function applyAll(
 }
 
 /**
- * Notes a total under the name of its count, if anything is charged. An account has several names if its charges were lost meanwhile. The
- * audit then misses one of them.
+ * Notes a total under the name of its count, if anything is charged. If its charges were lost meanwhile, an account has several names, and
+ * the audit misses one of them.
  */
 function note(totals: Map<string, Map<string, number>>, total: MonthTotal): void {
   if (total.count === undefined) return
@@ -84,7 +83,7 @@ function note(totals: Map<string, Map<string, number>>, total: MonthTotal): void
 
 /**
  * Applies events to the views that can still use them. Skips renders older than `VIEW_KEPT_MS`, except for charges of the current month.
- * Returns what the accounts are charged after it.
+ * Returns the charges of the accounts afterwards.
  */
 async function apply(
   { limiter, ledger }: ProjectionPorts,
@@ -109,7 +108,6 @@ function isCharged({ manifest: { render, outcome } }: RenderEvent, period: strin
   return outcome.status === 'succeeded' && render.units > 0 && render.period === period
 }
 
-/** Audits from time to time whether the charges of accounts have shrunk. */
 async function auditRegularly(ports: ProjectionPorts, signal: AbortSignal): Promise<void> {
   const { clock, log } = ports
   for (;;) {

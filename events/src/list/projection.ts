@@ -1,9 +1,9 @@
 /**
- * Keeps the list of renders in Redis equal to the event log. The processes that accept and end renders tell the list themselves, and
- * sooner. This projection adds what it missed, and makes it again when Redis has lost it.
+ * Keeps the list of renders in Redis equal to the event log. The processes that accept and end renders update the list themselves, and
+ * sooner. This projection adds what the list missed, and rebuilds it when Redis has lost it.
  *
- * An event says that a render has ended; what is listed of it is read from its manifest. For an event cannot be erased: an erased render
- * has a tombstone in place of its manifest, a removed one has a manifest that says so, and an expired one has none. An event of a stored
+ * An event says that a render has ended; the listed fields come from its manifest, because an event cannot be erased. An erased render has
+ * a tombstone in place of its manifest, a removed one has a manifest that says so, and an expired one has none. The event of a stored
  * request also lacks the labels.
  *
  * It does the same for the list of deliveries, from the delivery log.
@@ -30,7 +30,7 @@ import { retrying } from '@platen/lib/retry.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { applyEvents, type ReplayPorts } from '../replay.ts'
 
-/** Events compared with the list at a time. Those that it lacks cost a GET of the artifact store, which serves some hundreds at once. */
+/** Events compared with the list at a time. Each missing one costs a GET of the artifact store, which serves some hundreds at once. */
 const LISTED_AT_ONCE = 64
 
 export interface ListPorts extends ReplayPorts {
@@ -38,14 +38,12 @@ export interface ListPorts extends ReplayPorts {
   readonly deliveryList: Pick<DeliveryListView, 'add' | 'isSettled'>
   readonly deliveries: Pick<DeliveryLog, 'find'>
   readonly artifacts: Pick<ArtifactStore, 'get'>
-  /** The bucket of the manifests. */
   readonly serviceBucket: string
 }
 
-/** The reader name in the event log. */
 const LIST_READER = 'list'
 
-/** Keeps the list until `signal` aborts. Any number of processes may run it; they share the log. Rejects only because of a defect. */
+/** Runs until `signal` aborts. Any number of processes may run it; they share the log. Rejects only because of a defect. */
 export async function runListProjection(ports: ListPorts, signal: AbortSignal): Promise<void> {
   const { clock, log } = ports
   const store = { clock, log, dependency: 'artifact store' }
@@ -81,7 +79,7 @@ async function listRender(
   }
 }
 
-/** The dispatcher shows what becomes of a delivery. This adds what the list has lost, as the delivery log has it. */
+/** The dispatcher lists deliveries. This adds what the list has lost, from the delivery log. */
 async function listDelivery(
   { id, manifest: { render } }: RenderEvent,
   { deliveryList, deliveries, log }: ListPorts,
@@ -95,7 +93,7 @@ async function listDelivery(
     const listed = record && listedDelivery(record)
     if (listed !== undefined) await deliveryList.add(scope, listed, signal)
   } catch (err) {
-    // The object is damaged. Whoever asks for the delivery is told so.
+    // The object is damaged. A request for the delivery reports that.
     if (err instanceof Unavailable || signal.aborted) throw err
     log.error({ render: render.id, delivery: id, err }, 'delivery not listed, record unreadable')
   }

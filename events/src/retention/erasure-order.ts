@@ -1,9 +1,9 @@
 /**
- * Works off erasure orders, in rounds. A round looks at all renders that may be of the order's tenant, and the manifest of each says whether
- * it is. So a render that runs or waits is left to a later round, when it has ended and the expiry index lists it.
+ * Carries out erasure orders, in rounds. A round looks at all renders that may belong to the order's tenant; the manifest of each says
+ * whether it does. So a render that runs or waits is left to a later round, after it has ended and the expiry index lists it.
  *
- * Any number of processes may do this at once: erasing a render twice is safe. An order says that somebody is at a round, so that mostly one
- * is.
+ * Any number of processes may do this at once: erasing a render twice is safe. The order records that a process works on a round, so that
+ * mostly only one does.
  */
 
 import {
@@ -36,21 +36,19 @@ export interface ErasureOrderPorts extends ErasurePorts {
   readonly findRenders: (order: ErasureOrder, signal: AbortSignal) => AsyncIterable<RenderId>
 }
 
-/** An order, and where it is stored. */
 interface StoredOrder {
   readonly order: ErasureOrder
   readonly address: ArtifactAddress
 }
 
-/** What a round did. */
 interface ErasureRound {
   readonly erased: number
   readonly failed: number
-  /** Why the first of those that failed did. */
+  /** The error of the first one that failed. */
   readonly err?: unknown
 }
 
-/** Does a round of each order that is due. A failure does not stop the other orders, and is tried again with the next call. */
+/** Does a round of each due order. A failure does not stop the other orders, and is tried again with the next call. */
 export async function workOffErasures(ports: ErasureOrderPorts, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket, log } = ports
   for (const prefix of [LISTED_ERASURE_PREFIX, ERASURE_PREFIX]) {
@@ -78,8 +76,8 @@ async function workOff(address: ArtifactAddress, ports: ErasureOrderPorts, signa
 }
 
 /**
- * Does one round of a stored order that is held, and records it in the order when nothing failed. The last round removes the order. Throws
- * `Unavailable` when it could not look at all renders; what was erased stays erased.
+ * Does one round of a stored order that this process holds, and records it in the order if nothing failed. The last round removes the
+ * order. Throws `Unavailable` if it could not look at all renders; erased ones stay erased.
  */
 export async function eraseTenant(
   { order, address }: StoredOrder,
@@ -118,14 +116,14 @@ function whatOf({ account, storage, orderedAt }: ErasureOrder, isLast: boolean):
   return {
     isWanted(id, manifest) {
       if (manifest !== undefined) return isLeftOf(account, manifest)
-      // By the last round every render from before the order has ended. Without a manifest, its data was left behind in the folder.
+      // By the last round every render from before the order has ended. If it has no manifest, only its data was left in the folder.
       return isLast && issuedAt(id) < orderedAt
     },
     ...(storage && { storage }),
   }
 }
 
-/** The renders of a round, from the index or manifests, then from the tenant's folder: a PDF is there before any index lists it. */
+/** The renders of a round, from the index or manifests, then from the tenant's folder: a PDF is stored before any index lists it. */
 async function* rendersOfRound(
   order: ErasureOrder,
   ports: ErasureOrderPorts,
@@ -136,7 +134,6 @@ async function* rendersOfRound(
   }
 }
 
-/** The items in batches of `max`. The last batch may be smaller, and none is empty. */
 async function* inBatches<T>(items: AsyncIterable<T>, max: number): AsyncGenerator<readonly T[]> {
   let batch: T[] = []
   for await (const item of items) {
@@ -159,7 +156,7 @@ async function* rendersInFolder(
   for await (const { key } of artifacts.list(bucket, prefix, signal)) {
     const [name = ''] = key.slice(prefix.length).split('/')
     const id = parseRenderId(name)
-    // The objects of a render mostly come one after the other.
+    // The objects of one render mostly follow each other.
     if (id !== undefined && id === name && id !== last) yield id
     last = name
   }
@@ -172,22 +169,21 @@ export async function* rendersInIndex(
   signal: AbortSignal,
 ): AsyncGenerator<RenderId> {
   const listed = artifacts.list(serviceBucket, EXPIRY_PREFIX, signal)
-  // A store in another building takes longer to answer than to read.
+  // A remote store takes longer to answer than to read, so several objects are read at once.
   for await (const addresses of inBatches(listed, INDEX_READ_AT_ONCE)) {
     const objects = await Promise.all(addresses.map((address) => artifacts.get(address, signal)))
-    // Absent when it was removed meanwhile, together with its renders.
+    // Absent when the object was removed meanwhile, together with its renders.
     const renders = objects.flatMap((bytes) => (bytes ? decodeExpiry(bytes) : []))
     for (const { id, account } of renders) if (account === order.account) yield id
   }
 }
 
-/** A ledger that never loses a render that has ended. */
 interface LedgerOfAccounts {
-  /** Yields the renders of an account that have ended, and perhaps others. */
+  /** Yields the ended renders of an account, and perhaps others. */
   ofAccount(account: string, signal: AbortSignal): AsyncIterable<RenderId>
 }
 
-/** Finds renders in a ledger that has every ended one. Those that a killed erasure took out of it are in the expiry index. */
+/** Finds renders in a ledger that has every ended one. Renders that a killed erasure removed from it are in the expiry index. */
 export async function* rendersInLedger(
   order: ErasureOrder,
   { ledger, ...ports }: Pick<ErasurePorts, 'artifacts' | 'serviceBucket'> & { readonly ledger: LedgerOfAccounts },
@@ -197,7 +193,7 @@ export async function* rendersInLedger(
   yield* rendersInIndex(order, ports, signal)
 }
 
-/** Removes the tenant's idempotency claims, which hold file names and webhook URLs. */
+/** Claims contain file names and webhook URLs. */
 async function removeClaims(
   { account, before = Number.POSITIVE_INFINITY }: ErasureOrder,
   { artifacts, serviceBucket }: ErasureOrderPorts,
@@ -209,7 +205,7 @@ async function removeClaims(
   }
 }
 
-/** Removes what the tenant's batches hold beside their renders: receivers and labels. Their items are in the folder of the tenant. */
+/** Batches contain receivers and labels. Their items are in the folder of the tenant. */
 async function removeBatches(
   { account, before = Number.POSITIVE_INFINITY }: ErasureOrder,
   { artifacts, deliveries, serviceBucket }: ErasureOrderPorts,

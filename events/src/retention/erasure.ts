@@ -1,10 +1,9 @@
 /**
- * Erases renders before their retention is over. It leaves a tombstone in place of the manifest: the render may still wait in a queue or run
- * in a renderer, which must not write a manifest any more. The expiry index says when to remove the tombstone, and with it everything that
- * came too late.
+ * Erases renders before their retention is over. It leaves a tombstone in place of the manifest: the render may still wait in a queue or
+ * run in a renderer, which must not write a manifest any more. The expiry index says when to remove the tombstone, and with it everything
+ * that came too late.
  *
- * Erasing again is safe, and is how an interrupted erasure is completed: the tombstone says where everything is, and that something may be
- * left of it.
+ * Erasing again is safe, and completes an interrupted erasure: the tombstone says where everything is, and that something may be left.
  */
 
 import { ERASED_KEPT_DAYS } from '@platen/contract/domain/limit.ts'
@@ -33,40 +32,38 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 export interface ErasurePorts extends Omit<RemovalPorts, 'meter'> {
   readonly ledger: Pick<ErasableRenderLedger, 'forget' | 'complete'>
-  /** The list of renders, where the ledger does not keep it. */
+  /** Absent where the ledger keeps the list of renders. */
   readonly list?: Pick<RenderListView, 'remove'>
-  /** The list of deliveries, where the delivery log does not keep it. */
+  /** Absent where the delivery log keeps the list of deliveries. */
   readonly deliveryList?: Pick<DeliveryListView, 'remove'>
-  /** Removes the records of a render that are neither in the artifact store nor in the ledger; absent = nobody can remove those. */
+  /** Removes the records of a render that are neither in the artifact store nor in the ledger. Absent means that they cannot be removed. */
   readonly forgetRecords?: (id: RenderId, signal: AbortSignal) => Promise<void>
 }
 
 export interface Erasure {
   /** At most `ERASED_TOGETHER_MAX`. */
   readonly ids: readonly RenderId[]
-  /** Which of them to erase, by their manifest, if there is a readable one. */
+  /** Which of them to erase. The manifest is undefined if it is missing or damaged. */
   readonly isWanted: (id: RenderId, manifest: Manifest | undefined) => boolean
-  /** Where the data of renders without a manifest is, if that is known. */
+  /** Where the data of renders without a manifest is, if known. */
   readonly storage?: RenderRecord['storage']
 }
 
-/** What became of renders to erase. */
 interface ErasureResult {
   readonly erased: readonly ErasedRender[]
   readonly failed: readonly RenderId[]
-  /** Why the first of those that failed did. */
   readonly err?: unknown
 }
 
 interface ErasedRender {
   readonly id: RenderId
-  /** Whether it had a manifest. Without one it waits, runs, or was removed before. */
+  /** Without a manifest, the render waits, runs, or was removed before. */
   readonly hadManifest: boolean
 }
 
 /**
- * Erases those of the renders that are wanted. A failure does not stop the others. Throws when
- * `signal` aborts, and when the expiry index cannot be written: then nothing was erased.
+ * Erases the wanted renders. A failure does not stop the others. Throws when `signal` aborts, or when the expiry index cannot be written:
+ * then nothing was erased.
  */
 export async function eraseRenders(
   { ids, isWanted, storage }: Erasure,
@@ -103,12 +100,10 @@ export async function eraseRenders(
   return { erased, failed, ...(err !== undefined && { err }) }
 }
 
-/** A render to erase, with the tombstone that takes the place of its manifest. */
 interface Found {
   readonly id: RenderId
   readonly hadManifest: boolean
   readonly tombstone: Tombstone
-  /** Whether its record may still be in a queue. */
   readonly isYoung: boolean
 }
 
@@ -119,7 +114,7 @@ interface Known {
 }
 
 function foundOf(id: RenderId, { manifest, storage, now }: Known, { serviceBucket }: ErasurePorts): Found {
-  // No object has a key that begins with an id. So this storage has nothing of the render.
+  // No key begins with a render id, so this storage has nothing of the render.
   const nowhere = { bucket: serviceBucket, prefix: '' }
   return {
     id,
@@ -134,12 +129,11 @@ export function isYoung(id: RenderId, now: Instant): boolean {
   return now - issuedAt(id) < ERASED_KEPT_DAYS * DAY_MS
 }
 
-/** Whether this is the manifest of a render of the account of which anything may be left to erase. */
+/** Whether the render is of the account and something of it may be left to erase. */
 export function isLeftOf(account: string, manifest: Manifest): boolean {
   return isOf(account, manifest) && !(manifest.kind === 'erased' && manifest.isComplete)
 }
 
-/** Whether this is the manifest of a render of the account. */
 export function isOf(account: string, { render }: Manifest): boolean {
   return 'account' in render && render.account === account
 }
@@ -159,7 +153,7 @@ async function readManifest(
   }
 }
 
-/** Writes into the expiry index when the tombstones are removed. Comes first, so that no tombstone stays for ever. */
+/** Writes into the expiry index when to remove the tombstones. Comes first, so that no tombstone stays for ever. */
 async function recordTombstones(
   found: readonly Found[],
   now: Instant,
@@ -182,7 +176,7 @@ async function erase({ id, tombstone, isYoung }: Found, ports: ErasurePorts, sig
   await artifacts.put(address, encodeManifest({ ...tombstone, isComplete: false }), signal)
   const { render } = tombstone
   await removeData(render, ports, signal)
-  // Without a manifest nobody knows in whose list it is. It leaves that when it leaves the queue.
+  // Without a manifest the account is unknown. The render leaves the list when it leaves the queue.
   if ('account' in render) {
     await list?.remove(render, id, signal)
     await deliveryList?.remove(render, id, signal)
@@ -191,6 +185,6 @@ async function erase({ id, tombstone, isYoung }: Found, ports: ErasurePorts, sig
   // From now on no renderer begins it.
   if (isYoung) await ledger.complete(tombstone, signal)
   await forgetRecords?.(id, signal)
-  // Last: whatever interrupts this before, the next round sees that something may be left.
+  // Last: if this is interrupted before, the next round sees that something may be left.
   await artifacts.put(address, encodeManifest(tombstone), signal)
 }

@@ -1,7 +1,7 @@
 /**
- * Removes the renders that have expired according to the expiry index. An object of the index is deleted when all its renders are
- * removed. Renders that could not be removed are written to the index again under the current day, and so are tried again when it is
- * over. A store that refuses for weeks costs one try per day.
+ * Removes the renders that have expired according to the expiry index. An index object is deleted when all its renders are removed. Renders
+ * that could not be removed are written to the index again under the current day, and tried again when it is over. So a store that fails
+ * for weeks costs one try per day.
  *
  * Any number of processes may do this at once: each skips what another has removed, and removing a render twice is safe.
  */
@@ -22,8 +22,8 @@ import { RENDERS_REMOVED_AT_ONCE } from './limit.ts'
 import { openRemovalCounter, type RemovalCounter, type RemovalPorts, removeRender } from './removal.ts'
 
 /**
- * Removes the renders whose day is over. Lists the days of the index and what is due, and nothing else. Throws `Unavailable` when the index
- * cannot be listed.
+ * Removes the renders whose day is over. Lists only the days of the index and the due objects. Throws `Unavailable` when the index cannot
+ * be listed.
  */
 export async function removeExpired(ports: RemovalPorts, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket, clock } = ports
@@ -43,7 +43,6 @@ export async function removeExpired(ports: RemovalPorts, signal: AbortSignal): P
 interface Pass {
   readonly ports: RemovalPorts
   readonly renders: RemovalCounter
-  /** The day on which the pass began. */
   readonly day: Day
 }
 
@@ -61,7 +60,7 @@ async function removeObject(address: ArtifactAddress, pass: Pass, signal: AbortS
   return true
 }
 
-/** Removes renders, a few at a time. Returns those that could not be removed. */
+/** Returns the renders that could not be removed. */
 async function removeAll(
   renders: readonly StoredRender[],
   { ports, renders: counter }: Pass,

@@ -1,7 +1,7 @@
 /**
  * Maintains the expiry index: reads the event log and records when each ended render must be removed. Renders are buffered, and written
- * when there are many or when they have waited for long. Only then are their events committed. A killed process leaves its events to be
- * read again. Then its renders are in the index twice at worst.
+ * when there are many or when the oldest has waited long. Only then are their events committed. The events of a killed process are read
+ * again, and its renders are then in the index twice at worst.
  */
 
 import { expiryOf } from '@platen/contract/domain/render.ts'
@@ -30,8 +30,8 @@ interface ExpiryIndex {
 const READER = 'retention'
 
 /**
- * Maintains the index until `signal` aborts. Resolves when everything read by then is written, or when the store is unavailable. Throws
- * `Unavailable` when the log is; the caller may then call it again.
+ * Runs until `signal` aborts. Resolves when everything read by then is written, or when the store is unavailable. Throws `Unavailable` when
+ * the log is; the caller may then call it again.
  */
 export async function maintainExpiryIndex(index: ExpiryIndex, signal: AbortSignal): Promise<void> {
   const buffer = openExpiryBuffer(index)
@@ -46,12 +46,12 @@ export async function maintainExpiryIndex(index: ExpiryIndex, signal: AbortSigna
       await buffer.write(until)
     }
   }
-  // When one of the two ends, the other ends too. After a failure both start again, and there must be only one of each.
+  // When one of the two ends, the other ends too: after a failure both start again, and only one of each may run.
   await raceFirst([read, writeOften], signal).catch(throwUnlessAborted(signal))
 }
 
 interface ExpiryBuffer {
-  /** Adds a render. When the buffer is full, resolves after all its renders are written. */
+  /** If the buffer is full, resolves after all its renders are written. */
   add(received: ReceivedEvent, signal: AbortSignal): Promise<void>
   /**
    * Writes the buffer and commits the events. When `signal` has aborted and the store is unavailable, rejects now and at every later
@@ -80,7 +80,7 @@ function openExpiryBuffer({ artifacts, serviceBucket, clock, log }: ExpiryIndex)
     await retryWhileUnavailable(async () => read?.done(), doneRetry)
   }
   const write = (signal: AbortSignal) => {
-    // Writes one after the other: a later event must not be committed before an earlier one is written.
+    // Writes run one after the other: a later event must not be committed before an earlier one is written.
     writing = writing.then(() => writeGathered(signal))
     return writing
   }

@@ -1,10 +1,10 @@
 /**
- * Works off an order that lists renders of a tenant. Their manifests say whose they are: the ids come from outside, and may be another
- * tenant's. An id without a manifest may wait, run, or never have been issued. Nothing is done to it until it has an outcome, or is too old
+ * Carries out an order that lists renders of a tenant. The ids come from outside and may be another tenant's, so the manifests decide whose
+ * they are. An id without a manifest may wait, run, or never have been issued. Nothing happens to it until it has an outcome, or is too old
  * to get one.
  *
- * A round says of each render what is stored of it, not what this round did: every erased render leaves a tombstone. So a round that is
- * repeated, or done by two processes, finds the same.
+ * A round records the state of each render, not what this round did: every erased render leaves a tombstone. So a round that is repeated,
+ * or done by two processes, finds the same.
  */
 
 import {
@@ -20,7 +20,7 @@ import type { Instant } from '@platen/lib/brand.ts'
 import { type ErasurePorts, eraseRenders, isLeftOf, isOf, isYoung } from './erasure.ts'
 import { ERASED_TOGETHER_MAX } from './limit.ts'
 
-/** Does one round of a stored order, and records in the order what it found. Removes the order when its time is over. Throws `Unavailable`. */
+/** Does one round of a stored order, and records the result in the order. Removes the order when its time is over. Throws `Unavailable`. */
 export async function eraseListed(
   { order, address }: { readonly order: ListedErasureOrder; readonly address: ArtifactAddress },
   ports: ErasurePorts,
@@ -28,7 +28,7 @@ export async function eraseListed(
 ): Promise<void> {
   const { artifacts, clock, log } = ports
   const workedOffAt = clock.now()
-  // A round of a done order is due only to remove it. One that is not done is never removed, however late it is.
+  // A done order is due only for its removal. An order that is not done is never removed, however late it is.
   if (isDone(order)) return await artifacts.delete(address, signal)
   const { renders, unfinished = renders, erased = 0, notFound = 0, tenant, account, by } = order
   const found = { erased, notFound, unfinished: [] as RenderId[] }
@@ -57,7 +57,7 @@ export async function eraseListed(
 
 type State = 'erased' | 'notFound' | 'unfinished'
 
-/** What can be done with a render; `erased` = it is the tenant's. */
+/** `erased` means that the render is the tenant's. */
 function stateOf(
   id: RenderId,
   manifest: Manifest | undefined,

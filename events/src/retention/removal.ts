@@ -2,9 +2,9 @@
  * Removes expired data in any topology: the schedule, the order of steps for one render, and the logs. Other modules find which renders
  * have expired.
  *
- * A kill may interrupt the removal of a render after any step. The manifest is deleted first: from then on a GET answers that the render
- * is no longer kept, and never returns a link that leads nowhere. Then the stored objects and the deliveries are deleted. The caller
- * deletes its own record last, so that it finds the render again until all else is gone. Removing a render again is safe.
+ * A kill may interrupt the removal of a render after any step. The manifest is deleted first: from then on a GET answers that the render is
+ * no longer kept, and never returns a link that leads nowhere. Then the stored objects and the deliveries are deleted. The caller deletes
+ * its own record last, so that it finds the render again until all else is gone. Removing a render again is safe.
  */
 
 import {
@@ -23,30 +23,26 @@ import type { Log } from '@platen/lib/log.ts'
 export interface RemovalPorts {
   readonly artifacts: ArtifactStore
   readonly deliveries: Pick<DeliveryLog, 'forget'>
-  /** The bucket of the manifests. */
   readonly serviceBucket: string
   readonly clock: Clock
   readonly log: Log
   readonly meter: RetentionMeter
 }
 
-/** Where everything about a render is stored. */
 type RenderStores = Pick<RemovalPorts, 'artifacts' | 'deliveries' | 'serviceBucket'>
 
-/** Removes the expired data of one kind. */
 type Removal = (signal: AbortSignal) => Promise<void>
 
 interface RemovalSchedule {
   readonly everyMs: number
-  /** Wait before the first round. Without it, the first round starts at once. */
+  /** Wait before the first round. */
   readonly firstAfterMs?: number
   readonly clock: Clock
   readonly log: Log
 }
 
 /**
- * Runs the removals one after the other, round after round, until `signal` aborts. Logs a failure and tries again in the next round.
- * Never rejects.
+ * Runs the removals one after the other, in rounds, until `signal` aborts. Logs a failure and tries again in the next round. Never rejects.
  */
 export async function removeRegularly(
   removals: readonly Removal[],
@@ -67,29 +63,26 @@ export async function removeRegularly(
   }
 }
 
-/** A render to remove. */
 type RemovedRender = Pick<RenderRecord, 'id' | 'storage'>
 
-/** Removes everything about a render, in an order that may be interrupted anywhere. */
+/** The order of steps allows an interruption anywhere. */
 export async function removeRender(render: RemovedRender, ports: RenderStores, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket } = ports
   await artifacts.delete(manifestAddress(render.id, serviceBucket), signal)
   await removeData(render, ports, signal)
 }
 
-/** Removes everything about a render but its manifest. */
 export async function removeData(
   { id, storage }: RemovedRender,
   { artifacts, deliveries }: RenderStores,
   signal: AbortSignal,
 ): Promise<void> {
-  // The folder also contains PDFs of attempts that came too late, and the input of a render that was killed before the input was removed.
+  // The folder also contains PDFs of late attempts, and inputs that a killed renderer left.
   const stored = await Array.fromAsync(artifacts.list(storage.bucket, renderPrefix(storage.prefix, id), signal))
   for (const address of stored) await artifacts.delete(address, signal)
   await deliveries.forget(id, signal)
 }
 
-/** Removes the expired claims of `Idempotency-Key`s. */
 export async function removeClaims(ports: RemovalPorts, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket, clock } = ports
   const remove = async (address: ArtifactAddress) => {
@@ -104,18 +97,14 @@ export async function removeClaims(ports: RemovalPorts, signal: AbortSignal): Pr
   counter.end()
 }
 
-/** Counts the removals of one kind. A failure does not stop the other removals. */
+/** Counts the removals of one kind. A failure does not stop the others. */
 export interface RemovalCounter {
-  /**
-   * Removes one thing. `remove` resolves to false when it was not yet time. Resolves to whether it failed. Throws only when `signal` has
-   * aborted.
-   */
+  /** `remove` resolves to false when it was not yet time. Throws only when `signal` has aborted. */
   count(remove: () => Promise<boolean | void>, signal: AbortSignal): Promise<'failed' | 'done'>
-  /** Counts and logs the result once. Thousands may fail for the same reason. */
+  /** Logs the result once, because thousands may fail for the same reason. */
   end(): void
 }
 
-/** Opens an empty counter. */
 export function openRemovalCounter(
   kind: RemovedKind,
   { log, meter }: Pick<RemovalPorts, 'log' | 'meter'>,

@@ -1,5 +1,5 @@
 /**
- * Retention in a cluster. No database knows there which renders have expired. So a second reader of the event log maintains an expiry
+ * Retention in a cluster, where no database knows which renders have expired. So a second reader of the event log maintains an expiry
  * index, and the renders it lists are removed once an hour. Erasure orders are looked for every minute. Any number of processes may run
  * this at once.
  */
@@ -19,7 +19,7 @@ import { type RemovalPorts, removeClaims, removeRegularly } from './removal.ts'
 
 const HOUR_MS = 3600 * 1000
 
-/** How often the claims of `Idempotency-Key`s are checked in a cluster, where each of them costs a request. */
+/** How often the claims of `Idempotency-Key`s are checked in a cluster, where each check costs a request. */
 export const CLAIMS_REMOVED_EVERY_MS = 24 * HOUR_MS
 
 export interface RetentionPorts extends ErasurePorts, RemovalPorts {
@@ -34,7 +34,7 @@ export interface RetentionPorts extends ErasurePorts, RemovalPorts {
 export async function runRetention(ports: RetentionPorts, signal: AbortSignal): Promise<void> {
   const retry = { ...ports, dependency: 'event log', operation: 'follow', signal }
   const keepIndex = retryWhileUnavailable(() => maintainExpiryIndex(ports, signal), retry)
-  // Processes that started together must not remove at the same time.
+  // Spreads the work of processes that started together.
   const rhythm = (everyMs: number) => ({ ...ports, everyMs, firstAfterMs: everyMs * randomFraction(ports.ids) })
   const erasing: ErasureOrderPorts = { ...ports, findRenders: (order, until) => rendersInIndex(order, ports, until) }
   await Promise.all([

@@ -1,4 +1,4 @@
-/** Turns events into deliveries. Each event of a render that named a receiver is scheduled once, however often it is read. */
+/** Turns events into deliveries. Each event of a render with a receiver is scheduled once, however often it is read. */
 import type { Delivery } from '@platen/contract/domain/delivery.ts'
 import { type RenderEvent, webhookBodyOf } from '@platen/contract/domain/event.ts'
 import { decodeManifest, expiryOf, manifestAddress, UnreadableManifest } from '@platen/contract/domain/render.ts'
@@ -12,40 +12,38 @@ import { retryWhileUnavailable } from '@platen/lib/retry.ts'
 import { WEBHOOK_EVENTS_PER_COMMIT } from './limit.ts'
 
 /**
- * Manifests read at once for events whose request is stored. At 25 ms each, 640 a second, so that tenants who ask for that do not hold up
- * the webhooks of others.
+ * Manifests read at once for events whose request is stored. At 25 ms each that is 640 a second, so that tenants with stored requests do
+ * not delay the webhooks of others.
  */
 const STORED_REQUESTS_READ_AT_ONCE = 16
 
-/** Commands that schedule deliveries at once. One that waits for a slow receiver does not hold up the others. */
+/** Concurrent commands that schedule deliveries, so that a slow one does not delay the others. */
 const WEBHOOK_SCHEDULED_AT_ONCE = 4
 
 export interface SchedulerOptions {
   readonly events: Pick<EventLog, 'follow'>
   readonly deliveries: Pick<DeliveryLog, 'schedule'>
   readonly artifacts: Pick<ArtifactStore, 'get'>
-  /** The bucket of the manifests. */
   readonly serviceBucket: string
   readonly clock: Clock
   readonly log: Log
-  /** How many attempts may follow the first, after an async render. */
   readonly retriesMax: number
-  /** Called with each event that is read, whether it has a receiver or not. Must not throw. */
+  /** Called with each event that is read, with or without a receiver. Must not throw. */
   readonly onEvent?: (event: RenderEvent) => void
 }
 
 const READER = 'webhooks'
 
 /**
- * Schedules deliveries until `signal` aborts, and may then reject with its reason. Commits its position in the log only now and then:
- * events that are read again after a crash are already known.
+ * Runs until `signal` aborts, and may then reject with its reason. Commits its position in the log only now and then: events that are read
+ * again after a crash are already known.
  */
 export async function scheduleDeliveries(options: SchedulerOptions, signal: AbortSignal): Promise<void> {
   const doneRetry = { ...options, dependency: 'event log', operation: 'done', signal }
   let last: ReceivedEvent | undefined
   let scheduling = openScheduling(options, signal)
   let committing = Promise.resolve()
-  /** Commits the position when the deliveries of all events up to it are scheduled. */
+  /** Commits the position when the deliveries of all events before it are scheduled. */
   const commit = async () => {
     const [reached, begun] = [last, scheduling]
     scheduling = openScheduling(options, signal)
@@ -60,7 +58,7 @@ export async function scheduleDeliveries(options: SchedulerOptions, signal: Abor
     if (render.webhookUrl !== undefined || render.requestData !== undefined) scheduling.add(received.event)
     read += 1
     if (read % WEBHOOK_EVENTS_PER_COMMIT !== 0) continue
-    // The next events are read meanwhile, so that one slow receiver does not hold them up.
+    // Meanwhile the next events are read, so that one slow receiver does not delay them.
     await committing
     committing = commit()
     // The next `await` handles the rejection. Until then it must not end the process.
@@ -70,10 +68,9 @@ export async function scheduleDeliveries(options: SchedulerOptions, signal: Abor
   await commit()
 }
 
-/** Events whose deliveries are scheduled, several at a time. */
 interface Scheduling {
   add(event: RenderEvent): void
-  /** Resolves when the deliveries of all events are scheduled. Rejects if one could not be. */
+  /** Rejects if a delivery could not be scheduled. */
   ended(): Promise<void>
 }
 
@@ -99,7 +96,7 @@ function openScheduling(options: SchedulerOptions, signal: AbortSignal): Schedul
     } catch (cause) {
       failed ??= { cause }
     } finally {
-      // In the turn in which nothing was left: whoever adds an event after that must start another run.
+      // In the same turn in which no event was left: whoever adds an event later must start another run.
       runs -= 1
     }
   }
@@ -118,7 +115,6 @@ function openScheduling(options: SchedulerOptions, signal: AbortSignal): Schedul
   }
 }
 
-/** Returns the deliveries for events, in their order. */
 async function deliveriesOf(
   events: readonly RenderEvent[],
   options: SchedulerOptions,
@@ -132,7 +128,9 @@ async function deliveriesOf(
   return complete.flatMap((event) => deliveryOf(event, options) ?? [])
 }
 
-/** The event with the manifest in the artifact store. As it was if there is none any more, or only a tombstone: nobody is called then. */
+/**
+ * The event with the manifest in the artifact store. Unchanged if there is none any more, or only a tombstone: then no receiver is called.
+ */
 async function completed(
   event: RenderEvent,
   { artifacts, serviceBucket, log }: SchedulerOptions,
@@ -145,14 +143,14 @@ async function completed(
     if (manifest === undefined || !('eventId' in manifest)) return event
     return { ...event, manifest: { ...manifest, kind: 'ended' } }
   } catch (err) {
-    // Damaged: callers are told so, and no receiver can be.
+    // The manifest is damaged. Callers get an error, but no receiver can be called.
     if (!(err instanceof UnreadableManifest)) throw err
     log.error({ render: id, err }, 'webhook not sent, outcome unreadable')
     return event
   }
 }
 
-/** Returns the delivery for a complete event. Returns undefined if the render named no receiver or has expired. */
+/** Undefined if the render named no receiver or has expired. */
 function deliveryOf(
   event: RenderEvent,
   { retriesMax, clock }: Pick<SchedulerOptions, 'retriesMax' | 'clock'>,

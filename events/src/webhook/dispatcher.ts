@@ -1,7 +1,7 @@
 /**
- * Sends due deliveries: signs, calls the receiver, records the attempt, schedules the next. Due deliveries that wait here are only in
- * memory, but the log holds them until they are recorded. So a process that dies loses no delivery. A call is repeated only if the
- * process died after the receiver answered and before the attempt was recorded.
+ * Sends due deliveries: signs, calls the receiver, records the attempt, schedules the next. Due deliveries wait here only in memory, but
+ * the log holds them until they are recorded. So a process that dies loses no delivery. A call is repeated only if the process died after
+ * the receiver answered and before the attempt was recorded.
  */
 
 import type { Attempt, Delivery } from '@platen/contract/domain/delivery.ts'
@@ -33,7 +33,7 @@ import { obstacleOf } from './signing-secrets.ts'
 
 const SECOND_MS = 1000
 /**
- * How often a delivery without a webhook secret of its tenant is tried again. The interval grows with the wait, because there may be many.
+ * How often a delivery is tried again while its tenant has no webhook secret. The interval grows with the wait, because there may be many.
  */
 const WEBHOOK_SECRET_RETRY_MS_MIN = 30 * SECOND_MS
 const WEBHOOK_SECRET_RETRY_MS_MAX = 600 * SECOND_MS
@@ -42,7 +42,6 @@ export interface DispatcherPorts extends Pick<SchedulerOptions, 'onEvent'> {
   readonly events: Pick<EventLog, 'follow'>
   readonly deliveries: Pick<DeliveryLog, 'schedule' | 'consume'>
   readonly artifacts: Pick<ArtifactStore, 'get'>
-  /** The bucket of the manifests. */
   readonly serviceBucket: string
   readonly directory: Directory
   readonly sender: WebhookSender
@@ -55,9 +54,8 @@ export interface DispatcherPorts extends Pick<SchedulerOptions, 'onEvent'> {
 
 export interface DispatcherSettings {
   readonly brand: string
-  /** How many attempts may follow the first, after an async render. */
   readonly retriesMax: number
-  /** Returns the secrets that now sign the deliveries of a tenant. Undefined while they are not available. */
+  /** The secrets that sign the tenant's deliveries now. Undefined while they are not available. */
   signingSecretsOf(tenant: Tenant, now: Instant): SigningSecrets | undefined
 }
 
@@ -67,8 +65,8 @@ export async function runDispatcher(
   settings: DispatcherSettings,
   signal: AbortSignal,
 ): Promise<void> {
-  // Each step starts again when its log is unavailable, for example on a full disk, and keeps its work. On a stop each step ends by
-  // itself, so that a step without work does not interrupt the other.
+  // Each step starts again when its log is unavailable, for example on a full disk, and keeps its work. On a stop each step ends by itself,
+  // so that an idle step does not interrupt the other.
   const untilStopped = (step: () => Promise<void>, called: { dependency: string; operation: string }) =>
     retryWhileUnavailable(step, { ...ports, ...called, signal }).catch(throwUnlessAborted(signal))
   await Promise.all([
@@ -89,11 +87,10 @@ interface Dispatch extends Omit<DispatcherPorts, 'meter' | 'tracer'> {
   readonly signal: AbortSignal
 }
 
-/** A due delivery with its keys in the queue. */
 interface QueuedDelivery {
   readonly account: string
   readonly origin: string
-  /** Null if it is none any more: the API has checked it, and the sender reports it. */
+  /** Null if it is no longer a URL to us: the API has checked it, and the sender reports it. */
   readonly url: URL | null
   readonly due: DueDelivery
 }
@@ -117,7 +114,7 @@ async function dispatch(context: Dispatch): Promise<void> {
   const deliver = async (turn: QueuedDelivery) => {
     const begunAt = clock.monotonic()
     const result = attemptDelivery(context, turn).finally(() => {
-      // After success or failure, the next call does not wait for the record of this one.
+      // The next call does not wait for the record of this one.
       queue.ended(turn, clock.monotonic() - begunAt)
       pump()
     })
@@ -140,7 +137,7 @@ async function dispatch(context: Dispatch): Promise<void> {
   }
 }
 
-/** What must be recorded for a delivery that was handled. Nothing, if the log has taken it back. */
+/** The result to record. None if the log has taken the delivery back. */
 type DeliveryResult =
   | { readonly kind: 'taken_back' }
   | { readonly kind: 'deferred'; readonly deferMs: number; readonly reason?: string }
@@ -149,16 +146,15 @@ type DeliveryResult =
 interface AttemptedDelivery {
   readonly kind: 'attempted'
   readonly attempt: Attempt
-  /** The trace of the attempt. */
   readonly trace: TraceContext | undefined
   readonly next: NextStatus | undefined
-  /** Monotonic time. */
+  /** On the monotonic clock. */
   readonly endedAt: number
 }
 
 type Obstacle = ReturnType<typeof obstacleOf>
 
-/** Why a delivery waits, for the tenant, who can mend the first of them. */
+/** Why a delivery waits, in words for the tenant, who can mend a missing secret. */
 const OBSTACLES: Readonly<Record<Obstacle, string>> = {
   secret_missing: 'the tenant has no webhook secret to sign with',
   secret_unreadable: 'the service cannot open the webhook secret of the tenant: its operator has to mend that',
@@ -175,7 +171,7 @@ async function attemptDelivery(context: Dispatch, { due, url }: QueuedDelivery):
   const tenant = known?.account === delivery.account ? known : undefined
   const secrets = tenant && settings.signingSecretsOf(tenant, startedAt)
   const obstacle = tenant && secrets === undefined ? obstacleOf(tenant) : undefined
-  // Whoever sends a test event waits for it.
+  // The sender of a test event waits for it, so it is not deferred.
   if (obstacle !== undefined && delivery.type !== TEST_EVENT) {
     observer.deferred(obstacle)
     const age = startedAt - delivery.createdAt
@@ -194,7 +190,7 @@ async function attemptDelivery(context: Dispatch, { due, url }: QueuedDelivery):
   return { kind: 'attempted', attempt: { startedAt, durationMs, ...result }, trace, next, endedAt }
 }
 
-/** Records the result. Never rejects: a delivery without a record is handed out again after a restart. */
+/** Never rejects: a delivery without a record is handed out again after a restart. */
 async function recordResult(context: Dispatch, due: DueDelivery, resulting: Promise<DeliveryResult>): Promise<void> {
   const { observer, log, clock } = context
   const retry = { clock, log, signal: context.signal, dependency: 'delivery log' }
@@ -214,12 +210,11 @@ async function recordResult(context: Dispatch, due: DueDelivery, resulting: Prom
   }
 }
 
-/** Subtracts elapsed time from a wait. */
 function reducedBy(next: NextStatus, overMs: number): NextStatus {
   return next.status === 'scheduled' ? { ...next, waitMs: Math.max(Math.ceil(next.waitMs - overMs), 0) } : next
 }
 
-/** The result of an attempt without a call. Without an obstacle, there is no tenant. */
+/** Without an obstacle, the tenant does not exist. */
 function notSent(obstacle: Obstacle | undefined): WebhookResponse {
   return { result: 'blocked', message: obstacle === undefined ? 'the tenant no longer exists' : OBSTACLES[obstacle] }
 }
@@ -237,15 +232,15 @@ function call(
     ...trace,
   }
   const allowCidrs = cidrsOf(tenant.webhookAllowCidrs ?? [])
-  // A running call is not interrupted, even by a drain: the answer of the receiver must be recorded. The sender limits its time. Each
-  // call has its own signal, because adding a listener to a shared signal searches all its listeners.
+  // A running call is not interrupted, even by a drain: the answer of the receiver must be recorded. The sender limits its time. Each call
+  // has its own signal, because adding a listener to a shared signal searches all its listeners.
   const { signal } = new AbortController()
   return sender.post({ url: delivery.url, headers, body: delivery.body, allowCidrs }, signal)
 }
 
 const GONE = 410
 
-/** Returns the next status of the delivery after an answer. Undefined when the status stays as it is. */
+/** Undefined if the status stays as it is. */
 function nextStatusOf({ clock, ids }: Dispatch, due: DueDelivery, answer: WebhookResponse): NextStatus | undefined {
   const { result, statusCode, message, retryAfter } = answer
   if (result === 'ok') return { status: 'delivered' }

@@ -1,8 +1,8 @@
 /**
- * Decides which call is next. A receiver that hangs delays only its own deliveries. Each host of each account has a window of concurrent
- * calls. The window grows while the host answers quickly, and shrinks to one call when it does not. Accounts take turns, and so do the
- * hosts of an account. An account that fills the room for those who wait makes room for accounts with fewer, and an account has at most as many
- * calls as all of them leave free. Nothing here waits or knows the time of day.
+ * Decides which call is next. A receiver that hangs delays only its own deliveries: each host of each account has a window of concurrent
+ * calls, which grows while the host answers quickly, and shrinks to one call when it does not. Accounts take turns, and so do the hosts of
+ * an account. If the waiting room is full, the account with most items there makes room for accounts with fewer. An account has at most as
+ * many calls as all of them leave free. Nothing here waits or knows the time of day.
  */
 import assert from 'node:assert/strict'
 import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST_MAX, WEBHOOK_DEFER_MS_MAX } from '@platen/contract/domain/limit.ts'
@@ -17,7 +17,6 @@ import {
   WEBHOOK_WAITING_PER_HOST_MAX,
 } from './limit.ts'
 
-/** The keys by which an item is queued. */
 export interface QueueKey {
   readonly account: string
   /** Scheme, name and port. */
@@ -28,37 +27,34 @@ interface AccountQueue<Item> {
   calls: number
   waiting: number
   readonly hosts: Map<string, HostQueue<Item>>
-  /** Hosts that may start a call, in the order of their turns. */
+  /** Hosts that may start a call, in turn order. */
   readonly ready: Set<HostQueue<Item>>
 }
 
 interface HostQueue<Item> {
   readonly account: AccountQueue<Item>
   calls: number
-  /** Concurrent calls. */
+  /** Limit of concurrent calls. */
   window: number
-  /** The duration of its last call. */
   tookMs: number
   readonly waiting: Item[]
-  /** Items deferred since there was last room. */
+  /** Items deferred since the waiting room last had a place. */
   deferred: number
 }
 
-/** Items that wait for their calls, and the calls that have started. */
 export class FairQueue<Item extends QueueKey> {
   readonly #accounts = new Map<string, AccountQueue<Item>>()
-  /** Accounts that may start a call, in the order of their turns. */
+  /** Accounts that may start a call, in turn order. */
   readonly #ready = new Set<AccountQueue<Item>>()
   #calls = 0
   #waiting = 0
   #hosts = 0
 
-  /** Returns how many items wait, and how many calls are under way. */
   held(): HeldDeliveries {
     return { waiting: this.#waiting, calling: this.#calls }
   }
 
-  /** Adds an item. Returns the item to defer if there is no room for all: this one, or the newest of the account with most that wait. */
+  /** Returns the item to defer if there is no room for all: this one, or the newest of the account with most waiting items. */
   add(item: Item): Item | undefined {
     const host = this.#hostOf(item)
     if (host.waiting.length >= WEBHOOK_WAITING_PER_HOST_MAX) return item
@@ -82,14 +78,13 @@ export class FairQueue<Item extends QueueKey> {
     this.#calls += 1
     account.calls += 1
     host.calls += 1
-    // Removes both here. `#countWaiting` adds them again at the end of their turns.
+    // `#countWaiting` adds both again, at the end of their turns.
     account.ready.delete(host)
     this.#ready.delete(account)
     this.#countWaiting(host, -1)
     return item
   }
 
-  /** Records the end of a call that took `tookMs` milliseconds. */
   ended(item: Item, tookMs: number): void {
     const host = this.#hostOf(item)
     this.#calls -= 1
@@ -100,10 +95,7 @@ export class FairQueue<Item extends QueueKey> {
     this.#updateReady(host)
   }
 
-  /**
-   * Returns for how many milliseconds to defer an item that found no room: as long as the items deferred before it will take. Call it
-   * once per item.
-   */
+  /** For how long to defer an item that found no room: as long as the items deferred before it will take. Call it once per item. */
   deferMs(item: Item): number {
     const host = this.#hostOf(item)
     host.deferred += 1
@@ -112,8 +104,8 @@ export class FairQueue<Item extends QueueKey> {
   }
 
   /**
-   * The first account whose turn it is and that may start a call. An account without a call may start one as long as there are any. Another
-   * may have as many calls as are left of those that all share. So one account takes half of these, two accounts two thirds, and so on.
+   * The first account in turn order that may start a call. An account without a call may start one while any calls are left. Another may
+   * have as many calls as are left of the shared ones. So one account takes half of these, two accounts two thirds, and so on.
    */
   #nextAccount(): AccountQueue<Item> | undefined {
     if (this.#calls >= WEBHOOK_CALLS_MAX) return undefined
@@ -121,7 +113,6 @@ export class FairQueue<Item extends QueueKey> {
     return this.#ready.values().find((account) => account.calls === 0 || isWithinShare(account))
   }
 
-  /** Takes the newest item of the account's host with most that wait. */
   #takeNewest(account: AccountQueue<Item>): Item {
     const host = maxBy(account.hosts.values(), ({ waiting }) => waiting.length)
     const item = host?.waiting.pop()
@@ -158,7 +149,6 @@ export class FairQueue<Item extends QueueKey> {
     }
   }
 
-  /** Adds a host and its account to the ready sets, or removes them. */
   #updateReady(host: HostQueue<Item>): void {
     const { account } = host
     setMember(account.ready, host, host.waiting.length > 0 && host.calls < host.window)
@@ -176,7 +166,7 @@ function maxBy<T>(values: Iterable<T>, sizeOf: (value: T) => number): T | undefi
   return most
 }
 
-/** Keeps the order of the set: a member keeps its position. */
+/** A member keeps its position in the set. */
 function setMember<T>(set: Set<T>, member: T, isIn: boolean): void {
   if (isIn) set.add(member)
   else set.delete(member)

@@ -1,4 +1,7 @@
-/** Writes the logs, spans and metrics of deliveries. The dispatcher tells it what it does; it decides nothing, waits for nothing and never fails. */
+/**
+ * Writes the logs, spans and metrics of deliveries. The dispatcher reports what it does; the observer decides nothing, waits for nothing
+ * and never fails.
+ */
 import type { Attempt, Delivery } from '@platen/contract/domain/delivery.ts'
 import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import type { DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
@@ -14,7 +17,6 @@ interface ObserverPorts {
   readonly tracer: Tracer
 }
 
-/** What was recorded of an attempt, and the trace of the call. */
 interface RecordedAttempt {
   readonly attempt: Attempt
   readonly next: NextStatus | undefined
@@ -25,14 +27,13 @@ export type DeliveryObserver = ReturnType<typeof deliveryObserver>
 
 export function deliveryObserver({ log, meter, tracer }: ObserverPorts) {
   return {
-    /** The dispatcher runs, and holds so many deliveries. */
     dispatching: (held: Parameters<WebhookMeter['dispatching']>[0]) => meter.dispatching(held),
     deferred: (reason: Parameters<WebhookMeter['deferred']>[0]) => meter.deferred(reason),
     /**
-     * A call begins, so many milliseconds after it was due. It ends when this is disposed. Its span is as OpenTelemetry's conventions have
-     * it for HTTP clients, without the path, in which many receivers expect a secret. The first attempt belongs to the trace of the render.
-     * Later ones come after seconds to days, when a collector has closed that trace; so each is a trace of its own with a link. If the
-     * caller's trace is not exported, nor are those.
+     * A call begins, `lateMs` after it was due. It ends when this is disposed. Its span follows OpenTelemetry's conventions for HTTP
+     * clients, but without the path, where many receivers expect a secret. The first attempt belongs to the trace of the render. Later ones
+     * come after seconds to days, when a collector has closed that trace, so each has its own trace with a link. They are exported only if
+     * the caller's trace is.
      */
     calling(due: DueDelivery, { url, lateMs }: { readonly url: URL | null; readonly lateMs: number }) {
       const { delivery, attempts, isRedelivery } = due
@@ -57,7 +58,7 @@ export function deliveryObserver({ log, meter, tracer }: ObserverPorts) {
         },
       })
       return {
-        /** The receiver gets it. */
+        /** Sent to the receiver. */
         trace: span.context,
         answered({ result, statusCode }: WebhookResponse) {
           const error = result === 'ok' ? undefined : result === 'status' ? `${statusCode}` : result
@@ -81,7 +82,6 @@ export function deliveryObserver({ log, meter, tracer }: ObserverPorts) {
   }
 }
 
-/** The fields of a line about a delivery. */
 function fieldsOf(delivery: Delivery): object {
   return { delivery: delivery.id, ...logFieldsOf({ ...delivery, id: delivery.render }) }
 }

@@ -1,5 +1,3 @@
-/** Computes how long a failed delivery waits for its next attempt. Pure. */
-
 import { WEBHOOK_RETRY_MS } from '@platen/contract/domain/limit.ts'
 import type { Instant } from '@platen/lib/brand.ts'
 import { WEBHOOK_JITTER_MAX } from './limit.ts'
@@ -7,20 +5,17 @@ import { WEBHOOK_JITTER_MAX } from './limit.ts'
 export interface FailedAttempt {
   /** Scheduled attempts made, including this one. */
   readonly attempts: number
-  /** How many attempts may follow the first. */
   readonly retriesMax: number
   /** When the attempt ended. Needed for a `Retry-After` with a date. */
   readonly endedAt: Instant
-  /** `Retry-After` as the receiver sent it. */
   readonly retryAfter?: string
   /** Between 0 and 1. */
   readonly random: number
 }
 
 /**
- * Returns the milliseconds until the next attempt. Undefined after the last. The waits are the steps of `WEBHOOK_RETRY_MS`, never
- * shorter, and at most a tenth longer. If a receiver asks for more time, the wait is the first step that is long enough, or the longest
- * step.
+ * The milliseconds until the next attempt. Undefined after the last. The waits are the steps of `WEBHOOK_RETRY_MS`, never shorter, and at
+ * most a tenth longer. If a receiver asks for more time, the wait is the first step that is long enough, or the longest step.
  */
 export function retryDelayMs(failed: FailedAttempt): number | undefined {
   const { attempts, retriesMax, endedAt, retryAfter, random } = failed

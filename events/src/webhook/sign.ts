@@ -1,4 +1,3 @@
-/** Creates the headers that describe and sign a delivery. Pure. */
 import { createHmac } from 'node:crypto'
 import type { Delivery } from '@platen/contract/domain/delivery.ts'
 import { headerPrefix } from '@platen/contract/domain/header-prefix.ts'
@@ -13,9 +12,9 @@ interface Signing extends Pick<Delivery, 'id' | 'type' | 'body'> {
 }
 
 /**
- * Returns the headers of one attempt. Keys are the UTF-8 bytes of the secrets as they were handed out. The service's own signature header
- * has room for one signature: while a rotation overlaps, it uses the secret that receivers have known the longest. The header of Standard
- * Webhooks has one signature for each secret.
+ * The headers of one attempt. Keys are the UTF-8 bytes of the secrets as they were handed out. The service's own signature header has room
+ * for one signature: while a rotation overlaps, it uses the secret that receivers have known the longest. The header of Standard Webhooks
+ * has one signature for each secret.
  */
 export function signatureHeaders({ id, type, body, timestampS, secrets, brand }: Signing): Record<string, string> {
   const prefix = headerPrefix(brand)

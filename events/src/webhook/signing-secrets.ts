@@ -1,5 +1,3 @@
-/** The secrets that sign the webhooks of tenants, and what is wrong when there are none. */
-
 import type { Tenant } from '@platen/contract/domain/tenant.ts'
 import { openWebhookSecret, type SigningSecrets, signingSecretsOf } from '@platen/contract/domain/webhook-secret.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
@@ -9,14 +7,13 @@ import type { Clock } from '@platen/lib/clock.ts'
 import type { Log } from '@platen/lib/log.ts'
 import type { SealKeys } from '@platen/lib/seal.ts'
 
-/** Why the webhooks of a tenant without signing secrets cannot be signed. */
 export function obstacleOf({ webhookSecrets = [] }: Tenant): Exclude<DeferralReason, 'no_room'> {
   return webhookSecrets.length > 0 ? 'secret_unreadable' : 'secret_missing'
 }
 
 /**
- * Returns a function that returns the signing secrets of a tenant. It opens them once and keeps them until the next overlap ends or the
- * seal keys change, because opening costs more than signing. Logs a tenant without signing secrets once, until its settings change.
+ * The returned function opens the secrets of a tenant once, and keeps them until the next overlap ends or the seal keys change, because
+ * opening costs more than signing. It logs a tenant without signing secrets once, until its settings change.
  */
 export function openSigningSecrets(
   sealKeys: () => SealKeys,
@@ -41,12 +38,12 @@ interface Opened {
   readonly keys: SealKeys
 }
 
-/** Tenants whose secrets are tried before the key counts as wrong. A single damaged secret is no fault of the key. */
+/** Tenants whose secrets are tried before the keys count as wrong. A single damaged secret is not the fault of a key. */
 const TENANTS_TRIED_MAX = 16
 
 /**
- * Returns a function that returns false when the seal keys open the secrets of no tenant, though some have secrets. Then the process has
- * other keys than the publisher of the settings, and can sign nothing.
+ * The returned function returns false when some tenants have secrets and the seal keys open none. Then the process has other keys than the
+ * publisher of the settings, and can sign nothing.
  */
 export function sealKeyCheck(
   sealKeys: () => SealKeys,
@@ -65,14 +62,13 @@ export function sealKeyCheck(
   }
 }
 
-/** The number of webhook secrets by the key that sealed them: the first, one of the others, or none that this process has. */
+/** The number of webhook secrets by the key that sealed them: the first, one of the others, or none of this process. */
 export interface SealCounts {
   readonly first: number
   readonly older: number
   readonly unknown: number
 }
 
-/** Returns a function that counts the published secrets. It opens each of them once for the same keys. */
 export function sealCounter(sealKeys: () => SealKeys, directory: Directory): () => SealCounts {
   let counted = { keys: sealKeys(), of: new WeakMap<Tenant, SealCounts>() }
   return () => {

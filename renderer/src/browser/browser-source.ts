@@ -1,7 +1,7 @@
 /**
  * Keeps one browser running. A failed launch is tried again with back-off while the source is open, so no failure is final. A browser that
- * dies is replaced at once. A browser that does not respond is killed. A browser that must retire is replaced only after the next one runs.
- * A browser that nobody needs is ended until somebody asks for one.
+ * dies is replaced at once, and one that does not respond is killed. A browser that must retire keeps running until its successor runs. A
+ * browser that nobody needs is ended until somebody asks for one.
  */
 
 import { ServiceError } from '@platen/contract/domain/error.ts'
@@ -16,17 +16,17 @@ import { BROWSER_IDLE_MS_MAX, BROWSER_PING_MS_MAX } from './limit.ts'
 
 const SECOND_MS = 1000
 
-/** How often a browser is pinged. Renders in a hung browser cannot end, and most have more time than this. */
+/** How often a browser is pinged. Renders in a hung browser cannot end. */
 export const BROWSER_PING_EVERY_MS = 2 * SECOND_MS
 
-/** How long it may do other things before it answers: what one page makes of work until it is ended takes it some seconds. */
+/** How long a browser may work before it answers a ping. The work of one page, until the page is ended, takes it some seconds. */
 export const BROWSER_BUSY_MS_MAX = 20 * SECOND_MS
 
-/** It is available when a browser can take new pages, or was ended because nobody needs it. */
+/** It is available when a browser can take new pages, or was ended because nobody needed it. */
 export interface BrowserSource extends AsyncDisposable, Availability {
   /**
-   * The browser for new pages, launched if needed. Rejects with the signal's reason. Rejects with `render_crashed` if none has started for
-   * `BROWSER_WAIT_MS_MAX`; the render is then tried again later, perhaps elsewhere.
+   * The browser for new pages, launched if needed. Rejects with the signal's reason. Rejects with `render_crashed` if none has started
+   * within `BROWSER_WAIT_MS_MAX`; the render is then tried again later, perhaps elsewhere.
    */
   current(signal: AbortSignal): Promise<RunningBrowser>
   /** Launches a successor. Resolves when `current` returns it. */
@@ -49,22 +49,20 @@ const BROWSER_WAIT_MS_MAX = 10_000
 const LAUNCH_BACK_OFF: BackOff = { msMin: 100, msMax: 5_000 }
 
 /**
- * We wait for an answer in steps of this length. So a pause of our own process costs one step at most, and the browser is not blamed for
- * it.
+ * We wait for an answer in steps of this length. So if our own process pauses, that counts as one step at most, and the browser is not
+ * blamed for it.
  */
 const ANSWER_STEP_MS = 1_000
 
 interface BrowserSourcePorts {
-  /** Starts one browser. */
   readonly launch: (signal: AbortSignal) => Promise<RunningBrowser>
-  /** How many documents a browser has printed, for the log. */
   readonly rendersOf: (browser: RunningBrowser) => number
   readonly clock: Clock
   readonly log: Log
   readonly meter: EngineMeter
 }
 
-/** Opens the source and begins the first launch without waiting for it. */
+/** Begins the first launch without waiting for it. */
 export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
   const { clock, log, meter, rendersOf } = ports
   const closing = new AbortController()
@@ -87,7 +85,7 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
     current = watch(next)
     availability.markAvailable()
     next.gone.addEventListener('abort', () => {
-      // A retired browser is killed too, but it is no longer the current one.
+      // A retired browser is killed too, but is no longer the current one.
       if (current !== next) return
       current = undefined
       availability.markUnavailable()
@@ -108,14 +106,14 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
     ready: (signal) => availability.ready(signal),
     async current(signal) {
       if (current !== undefined) return current
-      // It was available if the last browser was ended for rest.
+      // It may still be marked available, if the last browser was ended because it was idle.
       availability.markUnavailable()
       return await waitForLaunch(launches.next(), { clock, signal })
     },
     async rest() {
       const last = current
       if (last === undefined) return
-      // So nobody misses it.
+      // Before the kill, so that its end does not count as a crash.
       current = undefined
       log.info({ renders: rendersOf(last), idleMs: BROWSER_IDLE_MS_MAX }, 'browser idle, ended')
       await last.kill()
@@ -132,13 +130,11 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
 }
 
 interface Launches {
-  /** The launch that is under way, or else another. */
   next(): Promise<RunningBrowser>
-  /** Resolves when no launch is under way, and rejects if the last one failed. */
+  /** Resolves when no launch is running, and rejects if the last one failed. */
   settled(): Promise<unknown>
 }
 
-/** Launches one browser at a time. */
 function openLaunches(launch: () => Promise<RunningBrowser>): Launches {
   let launching: Promise<RunningBrowser> | undefined
   return {
@@ -146,7 +142,7 @@ function openLaunches(launch: () => Promise<RunningBrowser>): Launches {
       launching ??= launch().finally(() => {
         launching = undefined
       })
-      // It fails only when the source closes, and then nobody may be waiting.
+      // It rejects only when the source closes, and then nobody may be waiting.
       launching.catch(() => undefined)
       return launching
     },
@@ -155,13 +151,11 @@ function openLaunches(launch: () => Promise<RunningBrowser>): Launches {
 }
 
 interface IdleTimer {
-  /** Somebody wants a page. */
   interrupt(): void
-  /** That one needs it no longer. */
   resume(): void
 }
 
-/** Calls `onIdle` each time that nobody has wanted a page for `BROWSER_IDLE_MS_MAX`, until `closing` aborts. */
+/** Calls `onIdle` each time nobody has wanted a page for `BROWSER_IDLE_MS_MAX`, until `closing` aborts. */
 export function openIdleTimer(
   { clock, closing }: { readonly clock: Clock; readonly closing: AbortSignal },
   onIdle: () => Promise<void>,
@@ -173,7 +167,7 @@ export function openIdleTimer(
     const { signal } = interruption
     const idle = async () => {
       await onIdle()
-      // Again later: a browser that was starting meanwhile is not needed either.
+      // Again later: a browser that was starting meanwhile is idle, too.
       if (!signal.aborted) begin()
     }
     clock.sleep(BROWSER_IDLE_MS_MAX, AbortSignal.any([closing, signal])).then(idle, () => undefined)
@@ -182,7 +176,7 @@ export function openIdleTimer(
   return {
     interrupt() {
       wanted += 1
-      // With a reason, because without one each abort builds an error with its stack.
+      // Without a reason, each abort would build an error with its stack.
       interruption.abort('wanted')
     },
     resume() {
@@ -197,9 +191,7 @@ async function killAll(browsers: Iterable<RunningBrowser>): Promise<void> {
 }
 
 interface Discards {
-  /** As in `BrowserSource`. */
   discard(browser: RunningBrowser): Promise<void>
-  /** Counts the exit of a browser that nobody told to end, unless it was discarded. */
   countExit(browser: RunningBrowser): void
 }
 
@@ -218,13 +210,12 @@ function openDiscards(meter: EngineMeter): Discards {
   }
 }
 
-/** Logs how a browser exited. That is known a moment after it is gone, when nothing of it runs any more. */
+/** The exit is known only a moment after `gone`, when none of its processes runs any more. */
 async function logExit(browser: RunningBrowser, ageMs: number, { rendersOf, log }: BrowserSourcePorts): Promise<void> {
   await browser.kill()
   log.warn({ ...browser.exit(), ageMs, renders: rendersOf(browser) }, 'browser ended unexpectedly')
 }
 
-/** Waits for a launch, at most as long as a render may wait. */
 async function waitForLaunch(
   launched: Promise<RunningBrowser>,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
@@ -240,11 +231,10 @@ async function waitForLaunch(
 
 interface DedicatedLaunches {
   launch(signal: AbortSignal): Promise<RunningBrowser>
-  /** Resolves when no launch is running. */
   settled(): Promise<unknown>
 }
 
-/** Launches for one caller each. A browser that starts too late for its caller is killed. */
+/** Each launch is for one caller. A browser that starts too late for its caller is killed. */
 function openDedicatedLaunches(start: () => Promise<RunningBrowser>, clock: Clock): DedicatedLaunches {
   const underWay = new Set<Promise<RunningBrowser>>()
   return {
@@ -280,8 +270,8 @@ async function discardWhenUnresponsive(
 }
 
 /**
- * Waits for an answer as long as the browser works or sends: what a page made it do is before the ping, and that page has ended by now. One
- * message of hundreds of megabytes keeps it silent for seconds.
+ * Waits for an answer as long as the browser works or sends. Work that a page caused comes before the ping, and one message of hundreds of
+ * megabytes keeps the browser silent for seconds.
  */
 async function isResponsive(running: RunningBrowser, clock: Clock): Promise<boolean> {
   const answer = running.ping()
@@ -305,7 +295,6 @@ async function isResponsive(running: RunningBrowser, clock: Clock): Promise<bool
 interface Launcher {
   /** Launches a browser, in as many attempts as needed. Rejects only when the source closes. */
   launch(): Promise<RunningBrowser>
-  /** Records that a browser exited by itself after `ageMs`. */
   noteExit(ageMs: number): void
 }
 

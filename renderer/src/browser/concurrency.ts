@@ -1,12 +1,12 @@
 /**
- * The slots of the html engine, on puppeteer-cluster: its workers are the slots, and a concurrency class of ours gives each of its jobs a
- * page of the pool ([decision 24](../../../docs/decisions/0024-puppeteer-cluster-is-the-queue-of-slots.md)).
+ * The slots of the html engine, on puppeteer-cluster: its workers are the slots, and our concurrency class gives each job a page of the
+ * pool ([decision 24](../../../docs/decisions/0024-puppeteer-cluster-is-the-queue-of-slots.md)).
  *
- * - The cluster's own classes lose a slot or block the whole cluster in three cases: a browser does not start, a context takes more than 5 s,
- *   or a relaunch fails. Ours never fails: if a document gets no page, its caller is told, and the slot takes the next document.
- * - The cluster does not tell its class which job the page is for. So a job belongs to no document. It prints the document for which its page
- *   was taken, and that document's caller gets what becomes of the job.
- * - The cluster starts at most one job every ten milliseconds, which is as long as a document takes. Here it starts each job at once. This
+ * - The cluster's own classes lose a slot or block the whole cluster in three cases: a browser does not start, a context takes more than 5
+ * s, or a relaunch fails. Ours never fails: if a document gets no page, its caller is told, and the slot takes the next document.
+ * - The cluster does not tell its class which job a page is for. So a job belongs to no document: it prints the document for which its page
+ *   was taken, and the caller of that document gets the outcome.
+ * - The cluster starts at most one job every ten milliseconds, which is as long as a document takes. Here it starts each job at once, which
  *   needs the only patch.
  */
 import assert from 'node:assert/strict'
@@ -22,12 +22,13 @@ import type { PagePool, PageRequest } from './pool.ts'
 interface PrintCluster extends AsyncDisposable {
   /**
    * Prints when a slot is free, first come, first served, on a page that only this tenant's documents have used. A document with scripts
-   * gets a page of its own.
+   * gets a page for itself.
    *
-   * If a document loses its browser, it begins again, but only once, in a browser of its own. So another document can cost it only time, and
-   * a second failure is known to be its own.
+   * A document that loses its browser begins again, once, in a browser of its own. So another document can cost it only time, and it caused
+   * a second failure itself.
    *
-   * Otherwise like `PrintPage.print`, but never throws `BrowserLost`. Resolves or rejects when the slot can print again, also after an abort.
+   * Otherwise like `PrintPage.print`, but never throws `BrowserLost`. Resolves or rejects when the slot can print again, also after an
+   * abort.
    */
   print(tenant: TenantId, document: PrintDocument, signal: AbortSignal): Promise<PrintedDocument>
 }
@@ -35,9 +36,8 @@ interface PrintCluster extends AsyncDisposable {
 /** The longest possible timer. The signal of each document has a deadline. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1
 
-/** Opens a cluster that prints `slots` documents at a time on the pages of a pool. */
 export async function openPrintCluster(pool: PagePool, slots: number): Promise<PrintCluster> {
-  // Loaded here, because a process without this engine does not need it.
+  // Loaded lazily: a process without this engine does not need it.
   const { Cluster } = await import('puppeteer-cluster')
   const waiting = openWaiting(pool)
   const printing = new Map<Page, Printing>()
@@ -56,14 +56,13 @@ export async function openPrintCluster(pool: PagePool, slots: number): Promise<P
     }),
     maxConcurrency: slots,
     timeout: NO_TIMEOUT_MS,
-    // The pool launches the browsers.
     puppeteer: {},
   })
   startJobsAtOnce(cluster)
 
   function queueJob(): void {
     const job: Promise<PrintedDocument> = cluster.execute(async ({ page }: { readonly page: Page }) => {
-      // The cluster listens for a crash, once more for each job. A print ends with the crash, and knows its cause.
+      // The cluster listens for crashes, once more for each job. A print ends with the crash, and knows its cause.
       page.removeAllListeners('error')
       const taken = printing.get(page)
       assert(taken !== undefined, 'a job has a page that was taken for a document')
@@ -99,21 +98,18 @@ export async function openPrintCluster(pool: PagePool, slots: number): Promise<P
   }
 }
 
-/** Makes the cluster look for a job whenever one is queued or done, and not at its next tick. */
+/** Makes the cluster look for a job as soon as one is queued or done, not at its next tick. */
 function startJobsAtOnce(cluster: Cluster): void {
   // Both are private. `work` sets a timer that calls `doWork`.
   const internals = cluster as unknown as { work(): Promise<void>; doWork(): Promise<void> }
   internals.work = () => internals.doWork()
 }
 
-/** A document that has no page yet. */
 interface Print {
   readonly request: PageRequest
   readonly document: PrintDocument
   readonly signal: AbortSignal
-  /** Gives its caller what becomes of the job that prints it. */
   readonly settle: (job: Promise<PrintedDocument>) => void
-  /** Tells its caller why it gets no page. */
   readonly fail: (reason: unknown) => void
 }
 
@@ -123,19 +119,20 @@ interface Printing {
   isSound: boolean
 }
 
-/** Documents without a page. */
 interface Waiting {
-  /** Adds a document. Returns whether the cluster needs one more job. */
+  /** Returns whether the cluster needs one more job. */
   add(print: Print): boolean
-  /** Waits for the next document that gets a page. Never rejects. */
+  /** Waits for the next document, and for a page for it. Never rejects. */
   take(): Promise<Printing>
 }
 
 function openWaiting(pool: PagePool): Waiting {
   const prints: Print[] = []
-  /** Jobs that found no document. */
+  /** Jobs that wait for a document. */
   const idle: ((print: Print) => void)[] = []
-  /** Jobs without a page, queued ones included, minus documents without one. A document that gets no page leaves its job to the next one. */
+  /**
+   * Jobs without a page, queued ones included, minus documents without one. If a document gets no page, its job takes the next document.
+   */
   let spareJobs = 0
 
   const next = async () => prints.shift() ?? (await new Promise<Print>((resolve) => idle.push(resolve)))
@@ -177,6 +174,6 @@ function concurrencyOf(jobInstance: JobInstance): ConcurrencyClass {
 
     async close() {}
   }
-  // The library does not export its base class, which stores two arguments that we do not need, and does nothing else.
+  // The library does not export its base class, which only stores two arguments that we do not need.
   return PoolConcurrency as unknown as ConcurrencyClass
 }

@@ -1,10 +1,9 @@
-/** Finds Chromium on this machine. */
 import { access, constants } from 'node:fs/promises'
 
 /**
- * Where Debian's packages and the image of headless shell have it, which puppeteer does not look for. The binaries themselves, never the
- * wrappers in /usr/bin: a shell script would stay as the parent and receive the signals meant for Chromium. Headless shell comes first: it
- * starts faster and prints at a fraction of the cost of the full browser.
+ * Paths of Debian's packages and of the headless shell image, where puppeteer does not look. These are the binaries, never the wrappers in
+ * /usr/bin: a shell script would stay as the parent and receive the signals meant for Chromium. Headless shell comes first: it starts
+ * faster and prints at a fraction of the cost of the full browser.
  */
 const PACKAGED = [
   '/usr/lib/chromium/chromium-headless-shell',
@@ -14,15 +13,15 @@ const PACKAGED = [
 ]
 
 interface ChromiumSearch {
-  /** The path that the operator has set. If it is set, nothing else is tried. */
+  /** No other path is tried then. */
   readonly configured?: string | undefined
   /** Paths to try instead of the known ones, best first. */
   readonly candidates?: readonly string[]
 }
 
 /**
- * The path of Chromium: the configured one, else what puppeteer has been told or has downloaded, else that of a package, else Google Chrome,
- * else undefined. Throws if the configured path is not an executable file: a fallback would hide the mistake.
+ * The path of Chromium: the configured one, else the one that puppeteer is configured with or has downloaded, else that of a package, else
+ * Google Chrome, else undefined. Throws if the configured path is not an executable file: a fallback would hide the mistake.
  */
 export async function findChromium({ configured, candidates }: ChromiumSearch): Promise<string | undefined> {
   if (configured !== undefined) {
@@ -36,7 +35,7 @@ export async function findChromium({ configured, candidates }: ChromiumSearch): 
 }
 
 async function knownPaths(): Promise<readonly string[]> {
-  // Loaded here, because a process without Chromium does not need it.
+  // Loaded lazily: a process without Chromium does not need it.
   const { executablePath } = await import('puppeteer')
   return [await executablePath({ headless: 'shell' }), ...PACKAGED, await executablePath('chrome')]
 }

@@ -1,6 +1,6 @@
 /**
- * The fonts that Chromium sees: those of `defaultFaces`, whatever the machine has. So a document looks the same on every machine, and needs
- * no configuration. They come through fontconfig, because a page would pay for loading them each time.
+ * The fonts that Chromium sees: those of `defaultFaces`, whatever the machine has. So a document looks the same on every machine, without
+ * configuration. They come through fontconfig: a page would load them each time.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -23,8 +23,8 @@ export async function writeFontConfig(folder: string, faces: readonly FontFace[]
 }
 
 /**
- * The order in which Chromium looks for a character that the families of a text lack. Without it, fontconfig's own order depends on the
- * machine. It is the same for every language: Chromium keeps its first answer for a character, whatever the language of later documents.
+ * The order in which Chromium looks for a character that the families of a text lack. Fontconfig's own order depends on the machine. The
+ * order is the same for every language: Chromium keeps its first answer for a character, whatever the language of later documents.
  */
 const ORDER = [
   DEFAULT_FAMILY,
@@ -33,7 +33,7 @@ const ORDER = [
 ]
 
 function fontConfig({ faces, cache }: { faces: readonly FontFace[]; cache: string }): string {
-  // The font of outlines would win over the colour font where text has emoji.
+  // The outline font would win over the colour font for emoji.
   const seen = faces.filter(({ family }) => family !== EMOJI_FAMILY)
   const folders = new Set(seen.map(({ file }) => dirname(file)))
   const aliases = Object.entries(ALIASES).flatMap(([font, names]) => names.map((name) => alias({ name, font })))
@@ -52,7 +52,7 @@ ${aliases.join('\n')}
 `
 }
 
-/** `same` binding, because Chromium rejects a weak substitute. */
+/** Binding `same`: Chromium rejects a weak substitute. */
 function alias({ name, font }: { name: string; font: string }): string {
   return `<alias binding="same"><family>${name}</family><prefer><family>${font}</family></prefer></alias>`
 }

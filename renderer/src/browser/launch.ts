@@ -1,6 +1,6 @@
 /**
- * One Chromium process: how it starts, how we know that it has exited, and how everything of it is removed. puppeteer starts it and speaks
- * to it, over a transport of ours that bounds what pages send.
+ * One Chromium process: how it starts, how we know that it has exited, and how all its traces are removed. puppeteer starts it and speaks
+ * to it, over our transport, which bounds what pages send.
  *
  * We control it through a pipe, never a socket, so nobody else on the machine can reach it. If this process is killed without time to clean
  * up, the pipe closes and Chromium exits by itself.
@@ -22,7 +22,7 @@ import { openPipeTransport, type PipeTransport } from './transport.ts'
 
 const SECOND_MS = 1000
 
-/** How long a browser may take to start: 0.3 s, some seconds on an overloaded machine. Puppeteer has no limit of its own for a pipe. */
+/** How long a browser may take to start: 0.3 s, some seconds on an overloaded machine. puppeteer has no limit of its own for a pipe. */
 export const BROWSER_LAUNCH_MS_MAX = 15 * SECOND_MS
 
 /** A document has lost its browser or must leave it. Another document in that browser may be the cause. */
@@ -39,17 +39,16 @@ export class BrowserLost extends Error {
 
 export interface RunningBrowser {
   readonly browser: Browser
-  /** What the page of a session may make the browser send. */
   budgetOf(session: CDPSession): PageBudget
   /** Aborts when the process has exited or is being killed. The reason is a `BrowserLost` with `render_crashed`. */
   readonly gone: AbortSignal
-  /** How its process exited, once it has: by itself with a code, or by a signal. */
+  /** The exit code or signal of its process, once it has exited. */
   exit(): { readonly exitCode: number | null; readonly signal: NodeJS.Signals | null }
   /** Kills the whole process group. Resolves when it is dead and its profile folder is removed. May be called twice. */
   kill(): Promise<void>
   /** Resolves when the browser has responded. Rejects when it has exited. Stays pending while it hangs. */
   ping(): Promise<void>
-  /** Grows while it works or sends. Then it lives, though the answer to a ping has to wait. */
+  /** Grows while the browser works or sends. It is then alive, even if the answer to a ping has to wait. */
   activity(): number
   /** Resolves and rejects as `ping` does. */
   processes(): Promise<readonly BrowserProcess[]>
@@ -76,9 +75,9 @@ export interface LaunchSettings {
 const PROFILE_PREFIX = 'browser-'
 
 /**
- * What puppeteer gives Chromium and we do not. Tags and an outline cost half the CPU of a long document, and 25 times the bytes. Without
- * Chromium's limit on navigations, one page keeps the process of all pages busy. And each of our pages has a context of its own; the one of
- * the start would be a process that nobody uses.
+ * Flags that puppeteer gives Chromium and we remove. Tags and an outline cost half the CPU of a long document, and 25 times the bytes.
+ * Without Chromium's limit on navigations, one page keeps the process of all pages busy. Each of our pages has its own context, so nobody
+ * would use the process of the first page.
  */
 const UNWANTED = [
   '--export-tagged-pdf',
@@ -99,12 +98,12 @@ const FLAGS = [
   '--no-pings',
   // WebRTC sends to an address without resolving it. This flag allows that only through a proxy, and there is none.
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
-  // A page opened by a script would have no owner, no interception, and would outlive its opener.
+  // A page opened by a script would have no owner and no interception, and would outlive its opener.
   '--block-new-web-contents',
-  // V8 derives its own limit from the machine's memory. That could be far below the limit of a page, and scripts would crash at it. So we
-  // set the highest value: then we see that a page exceeds its limit before V8 crashes it.
-  // After a collection, the heap of a page may grow to five times what lives. By default it is less, and a document of hundreds of rows,
-  // whose layout is part of that heap, is searched for garbage again and again while nearly all of it lives.
+  // V8 derives its own limit from the machine's memory. That could be far below the limit of a page, and scripts would crash at it. With
+  // the highest value, we see that a page exceeds its limit before V8 crashes it. After a collection, the heap of a page may grow to five
+  // times its live objects. The default is less, and V8 would search a document of hundreds of rows, whose layout is part of that heap,
+  // again and again while nearly all of it lives.
   '--js-flags=--max-old-space-size=4096 --heap-growing-percent=400',
   '--disable-gpu',
   // Hinting moves glyphs to the pixels of a screen that nobody sees.
@@ -112,17 +111,17 @@ const FLAGS = [
   '--lang=en-US',
 ]
 
-/** The arguments of each browser. `isSandboxed: false` runs Chromium without its own sandbox: needed as root or without user namespaces. */
+/** `isSandboxed: false` runs Chromium without its own sandbox: needed as root or without user namespaces. */
 export async function chromiumFlags({ isSandboxed }: { readonly isSandboxed: boolean }): Promise<readonly string[]> {
   const args = [...FLAGS, ...(isSandboxed ? [] : ['--no-sandbox'])]
-  // The flag for headless shell is one that the full browser accepts, too.
+  // The full browser accepts the flag for headless shell, too.
   const flags = await defaultArgs({ headless: 'shell', args })
   return flags.filter((flag) => !UNWANTED.includes(flag))
 }
 
 /**
- * Starts a browser. Its process begins before this returns, as the caller may be busy afterwards. If it does not start, rejects with the
- * reason and leaves nothing behind.
+ * Starts a browser. The process begins before this function returns, as the caller may be busy afterwards. If it does not start, rejects
+ * with the reason and leaves nothing behind.
  */
 export async function launchBrowser(settings: LaunchSettings, signal: AbortSignal): Promise<RunningBrowser> {
   const profile = mkdtempSync(join(settings.profileDir, PROFILE_PREFIX))
@@ -132,7 +131,7 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
   try {
     await once(nodeProcess, 'spawn')
   } catch (error) {
-    // Nothing runs: this removes its listeners.
+    // No process runs: this removes puppeteer's listeners.
     started.kill()
     await removeProfile(profile)
     throw error
@@ -140,7 +139,7 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
   const running = watchBrowser(nodeProcess, profile)
   try {
     const browser = await raceAbort(running.connect(), ended)
-    // From now on it is where Chromium copies the consoles of pages to. It goes on without a reader.
+    // From now on Chromium copies the consoles of pages there. It goes on without a reader.
     for (const stream of nodeProcess.stdio.slice(0, 3)) stream?.destroy()
     return browser
   } catch (cause) {
@@ -153,8 +152,8 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
 }
 
 /**
- * Starts the process, as the leader of a group. Not by puppeteer's own `launch`: its transport takes messages of any size, and a browser that
- * does not start leaves nothing that tells why.
+ * Starts the process, as the leader of a group. puppeteer's own `launch` is no use: its transport takes messages of any size, and a browser
+ * that does not start leaves no reason.
  */
 function startChromium({ executablePath, flags, fontConfigFile }: LaunchSettings, profile: string): Process {
   return launch({
@@ -162,14 +161,14 @@ function startChromium({ executablePath, flags, fontConfigFile }: LaunchSettings
     args: [...flags, '--remote-debugging-pipe', `--user-data-dir=${profile}`],
     pipe: true,
     env: environmentOf(fontConfigFile, profile),
-    // Who drains decides when a browser ends.
+    // Our own shutdown decides when a browser ends.
     handleSIGINT: false,
     handleSIGTERM: false,
     handleSIGHUP: false,
   })
 }
 
-/** Nothing of our own environment. Chromium must not see its secrets, and no time zone or language may change a document. */
+/** Our own environment is not passed on: Chromium must not see its secrets, and no time zone or language may change a document. */
 export function environmentOf(fontConfigFile: string, profile: string): Record<string, string> {
   return { FONTCONFIG_FILE: fontConfigFile, HOME: profile, TMPDIR: profile, LANG: 'C.UTF-8', TZ: 'UTC' }
 }
@@ -177,14 +176,14 @@ export function environmentOf(fontConfigFile: string, profile: string): Record<s
 const LAST_LINES_MAX = 12
 const LAST_LINES_CHARS_MAX = 2000
 
-/** Removes what browsers of an earlier process left in `profileDir`. Creates the folder if there is none. */
+/** Removes profiles that browsers of an earlier process left in `profileDir`. Creates the folder if needed. */
 export async function removeStaleProfiles(profileDir: string): Promise<void> {
   await mkdir(profileDir, { recursive: true })
   const stale = (await readdir(profileDir)).filter((name) => name.startsWith(PROFILE_PREFIX))
   await Promise.all(stale.map((name) => removeProfile(join(profileDir, name))))
 }
 
-/** Watches a process that has begun. Everything of it ends when its pipe closes. */
+/** When the pipe of the process closes, everything of it ends. */
 function watchBrowser(
   child: ChildProcess,
   profile: string,
@@ -198,7 +197,7 @@ function watchBrowser(
   const kill = () => {
     killing ??= (async () => {
       gone.abort(new BrowserLost(new ServiceError('render_crashed', 'the browser ended while it rendered')))
-      // The whole group, because renderers outlive a browser that was killed alone. Also when its leader is dead, where puppeteer kills
+      // The whole group, because renderers outlive a browser that was killed alone. Even if its leader is dead, where puppeteer kills
       // nothing: the group id stays theirs while they live.
       killGroup(pid)
       await exited
@@ -211,7 +210,7 @@ function watchBrowser(
     async connect() {
       const browser = await connect({
         transport,
-        // Pages have the size of their window, no page has a network, and deadlines are the caller's.
+        // Pages have the size of their window, no page has a network, and callers set deadlines.
         defaultViewport: null,
         networkEnabled: false,
         issuesEnabled: false,
@@ -226,7 +225,7 @@ function watchBrowser(
 
 interface BrowserParts {
   readonly browser: Browser
-  /** With the browser itself. */
+  /** The session with the browser itself. */
   readonly session: CDPSession
   readonly transport: PipeTransport
   readonly child: ChildProcess
@@ -262,8 +261,8 @@ function pipeOf({ stdio: [, , , input, output] }: ChildProcess) {
 }
 
 /**
- * The resident memory of a process group that no file backs. Not the proportional share, because the kernel hides it for processes as
- * protected as Chromium's renderers.
+ * The resident memory of a process group without file-backed pages. Not the proportional share, because the kernel hides it for processes
+ * as protected as Chromium's renderers.
  */
 async function memoryOfGroup(leader: number): Promise<number | undefined> {
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name))
@@ -275,13 +274,13 @@ async function memoryOfGroup(leader: number): Promise<number | undefined> {
   return kibs.reduce((sum, kib) => sum + kib, 0) * 1024
 }
 
-/** A browser that hangs takes a tick or two in a second. They have 10 ms. */
+/** Ticks of 10 ms. A browser that hangs takes one or two in a second. */
 const WORKING_TICKS = 5
 
-/** The processor time of the main process of a browser. 0 without /proc. */
+/** The CPU time of the main process of a browser. 0 without /proc. */
 function cpuTicksOf(pid: number): number {
   try {
-    // The name, in parentheses, may contain spaces.
+    // The name in parentheses may contain spaces.
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
       .replace(/^.*\) /s, '')
       .split(' ')
@@ -300,12 +299,12 @@ function killGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL')
   } catch (error) {
-    // No process is left to kill. macOS returns EPERM for a group that is dead and not yet reaped.
+    // All processes are dead already. macOS returns EPERM for a group that is dead and not yet reaped.
     if (!(error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM'))) throw error
   }
 }
 
-/** Dying processes may still write for a moment. The next engine that opens removes what cannot be removed now. */
+/** Dying processes may still write for a moment. The next engine that opens removes the rest. */
 async function removeProfile(profile: string): Promise<void> {
   await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }).catch(() => undefined)
 }

@@ -1,51 +1,48 @@
 /**
- * Reads what a browser writes to its pipe: messages of the DevTools protocol, each ended by a zero byte. A page decides on much of it: names of
- * its frames, bodies of its requests, addresses, dialogs. So this bounds what a page may make the browser send, before anything is parsed or
- * kept. How a message begins says whether it is an answer or an event; how it ends says from which session it comes.
+ * Reads what a browser writes to its pipe: messages of the DevTools protocol, each ended by a zero byte. A page decides on much of it:
+ * names of its frames, bodies of its requests, addresses, dialogs. So this bounds what a page may make the browser send, before anything is
+ * parsed or kept. The beginning of a message says whether it is an answer or an event; its end says from which session it comes.
  *
- * Only events have a budget, because every answer was asked for. Pure: it is given the bytes, and calls back.
+ * Only events have a budget, because every answer was asked for. Pure: gets the bytes, and calls back.
  */
 
 export interface MessageReader {
-  /** Takes the next bytes of the pipe. */
   read(data: Buffer): void
   /** The budget of the page that a session belongs to. */
   budgetOf(sessionId: string): PageBudget
-  /** All bytes so far, also those that were dropped. */
+  /** All bytes so far, including dropped ones. */
   bytesRead(): number
 }
 
-/** What the events of one page may take: of all sessions with it, and with its frames and workers. */
+/** The budget for the events of one page, from all sessions with it, its frames and its workers. */
 export interface PageBudget {
   /** The first session with the page. */
   readonly sessionId: string
-  /** Gives the page its whole budget again, for its next document, unless it was spent. */
+  /** Restores the whole budget, for the next document of the page, unless it was spent. */
   renew(): void
-  /** Called once it is spent, by an event of this kind. Nothing of the page comes any more, except that its sessions end. */
+  /** Called once the budget is spent, by an event of this kind. No more events of the page arrive, except that its sessions end. */
   onspent?: (method: string) => void
 }
 
 interface Receiver {
-  /** A whole message. An answer above `MESSAGE_BYTES_MAX` is replaced by an error with the message `ANSWER_TOO_LARGE`. */
+  /** An answer above `MESSAGE_BYTES_MAX` is replaced by an error with the message `ANSWER_TOO_LARGE`. */
   message(text: string): void
-  /** A page has spent its budget, by an event of this kind. */
   excess(budget: PageBudget, method: string): void
 }
 
-/** Above the largest answer that is wanted: a part of a PDF has 6 MiB. Of a longer message only both ends are kept. */
+/** The largest answer that we ask for, a part of a PDF, has 6 MiB. For a longer message only both ends are kept. */
 export const MESSAGE_BYTES_MAX = 8 * 1024 * 1024
 
-/** Events of one document together. A thousand frames and ten thousand refused images stay below. */
+/** Events of one document. A thousand frames and ten thousand refused images stay below. */
 export const EVENT_BYTES_MAX = 8 * 1024 * 1024
 export const EVENTS_MAX = 20_000
 
-/** What the browser tells of one page while it prints one document: its address and its title, each time that they change. */
+/** What the browser itself reports about one page during one document: its address and its title, at each change. */
 export const TARGET_BYTES_MAX = 1024 * 1024
 
-/** The message of an error that stands in for an answer. */
 export const ANSWER_TOO_LARGE = 'the answer is too large'
 
-/** puppeteer asks for these, and nobody listens: what scripts say on their console, and what fails. A document may do so without end. */
+/** puppeteer subscribes to these, and nobody reads them: console messages and errors of scripts. A document may send them without end. */
 const UNREAD = new Set(['Runtime.consoleAPICalled', 'Runtime.exceptionThrown', 'Log.entryAdded'])
 
 /** Enough for `{"method":"Target.attachedToTarget","params":{"sessionId":"…","targetInfo":{"targetId":"…"`, in the order of Chromium. */
@@ -55,7 +52,7 @@ const TAIL_BYTES = 80
 
 const ANSWERS = /^\{"id":(\d{1,15}),/
 const EVENT = /^\{"method":"([A-Za-z.]{1,80})"/
-/** The outermost object ends here, so no text of a page can look like it. */
+/** The outermost object ends here, so text of a page cannot match. */
 const SESSION = /,"sessionId":"([^"\\]{1,50})"\}$/
 const ATTACHED =
   /^\{"method":"Target\.attachedToTarget","params":\{"sessionId":"([^"\\]{1,50})"(?:,"targetInfo":\{"targetId":"([^"\\]{1,50})")?/
@@ -66,14 +63,14 @@ const DESTROYED = /^\{"method":"Target\.targetDestroyed","params":\{"targetId":"
 interface Budget extends PageBudget {
   bytes: number
   events: number
-  /** Of what the browser itself tells of the page. */
+  /** Bytes that the browser itself reported about the page. */
   toldBytes: number
   isSpent: boolean
 }
 
 export function openMessageReader(receiver: Receiver): MessageReader {
   const budgets = new Map<string, Budget>()
-  /** By the target: a page, the tab that it is in, or a worker. */
+  /** By target id: of a page, its tab, or a worker. */
   const ofTargets = new Map<string, Budget>()
   let message = openMessage()
   let bytesRead = 0
@@ -84,7 +81,7 @@ export function openMessageReader(receiver: Receiver): MessageReader {
     return budget
   }
 
-  /** Records the sessions that begin and end. One with a known target, or opened for another session, has the budget of that. */
+  /** Records the sessions that begin and end. A session with a known target, or opened for another session, shares that budget. */
   function follow(head: string, sessionId: string | undefined): void {
     const [, child, target = ''] = ATTACHED.exec(head) ?? []
     if (child !== undefined) {
@@ -112,11 +109,13 @@ export function openMessageReader(receiver: Receiver): MessageReader {
       if (budget.isSpent) return receiver.excess(budget, method)
     }
     if (budget === undefined && isTold(head, bytes)) return
-    // An event of the browser itself that is so large tells nothing that we need.
+    // We need no event of the browser itself that is so large.
     if (text !== undefined) receiver.message(text)
   }
 
-  /** Whether the browser has told enough of a page. puppeteer needs none of it once the page is there, so the page goes on. */
+  /**
+   * Whether the browser has reported enough about a page. puppeteer needs none of these events once the page exists, so the page goes on.
+   */
   function isTold(head: string, bytes: number): boolean {
     const budget = ofTargets.get(CHANGED.exec(head)?.[1] ?? '')
     if (budget === undefined) return false
@@ -162,11 +161,10 @@ interface EndedMessage {
   readonly head: string
   readonly tail: string
   readonly bytes: number
-  /** Undefined if it was dropped because of its length. */
+  /** Undefined if the message was too long. */
   readonly text: string | undefined
 }
 
-/** A message as it comes, in pieces. */
 function openMessage(): { add(piece: Buffer): void; end(): EndedMessage } {
   let pieces: Buffer[] = []
   let bytes = 0

@@ -1,11 +1,11 @@
 /**
  * One page of one browser context, for the documents of one tenant: HTML in, PDF out. A document gets the assets of its template and files
- * of the hosts it lists. Every other request except `data:` fails. Its scripts do not run by default. A document that may run scripts gets
- * the page for itself, and is the last one on it.
+ * of the hosts it lists. Every other request except `data:` fails. Its scripts do not run by default. A document that may run scripts has
+ * the page to itself, and is the last one on it.
  *
  * A document leaves nothing behind for the next one, except what `leavesTraces` detects and the files in the page's cache. The page is
- * cleared before its next use if it has traces, or files that the next document must not see, or has seen so much HTML that what Chromium
- * keeps of it counts.
+ * cleared before its next use if it has traces, or files that the next document must not see, or has seen more HTML than
+ * `PAGE_KEPT_CHARS_MAX`.
  */
 import assert from 'node:assert/strict'
 import { ServiceError } from '@platen/contract/domain/error.ts'
@@ -29,26 +29,25 @@ import { EVENT_BYTES_MAX, EVENTS_MAX, type PageBudget } from './message-reader.t
 const MIB = 1024 * 1024
 
 /**
- * Characters of HTML after which a page is cleared. Chromium keeps the address of each image that a page has shown, and a `data:` URL is a
- * long one: a thousand documents with an image of 160 KB each made a page 160 MB larger.
+ * Characters of HTML after which a page is cleared. Chromium keeps the address of each image that a page has shown, and a `data:` URL is
+ * long: a thousand documents with an image of 160 KB each made a page 160 MB larger.
  */
 export const PAGE_KEPT_CHARS_MAX = 8 * MIB
 
 const SECOND_MS = 1000
-/** How long the render thread or the browser may take to end or restart after a deadline. The slot works again within it. */
+/** How long a slot may take to work again after a deadline: the render thread or the browser ends or restarts within it. */
 const SLOT_RECOVERY_MS_MAX = 2 * SECOND_MS
 
 /**
- * Frames that a document may make in a browser that it shares. Each costs the process of all pages some 3 ms, so a document with more begins
- * again in a browser of its own. Chromium itself makes no more than a thousand at a time.
+ * Frames that a document may make in a shared browser. Each costs the process of all pages some 3 ms, so a document with more begins again
+ * in a browser of its own. Chromium itself makes no more than a thousand at a time.
  */
 const SHARED_FRAMES_MAX = 32
 
-/** The PDF of a document, and the facts found in it. `printMs` is without the time to load it. */
+/** `printMs` excludes the time to load the document. */
 export type PrintedDocument = Inspection & {
   readonly pdf: Uint8Array
   readonly findings: readonly Finding[]
-  /** The answer to its `styleQuestions`. */
   readonly styles?: StyleAnswer | undefined
   readonly printMs: number
 }
@@ -59,9 +58,8 @@ export interface PrintPage {
   /** Aborts when this page can print no more: it crashed, was closed, or the browser exited. */
   readonly gone: AbortSignal
   /**
-   * Prints one document. Rejects with the signal's reason when it aborts. After any rejection the caller must close the page, because
-   * Chromium may still work on the document. Throws `render_crashed`, `template_error`, `asset_unavailable`, `page_limit`, and
-   * `BrowserLost`.
+   * Prints one document. Rejects with the signal's reason when it aborts. After any rejection the caller must close the page: Chromium may
+   * still work on the document. Throws `render_crashed`, `template_error`, `asset_unavailable`, `page_limit`, and `BrowserLost`.
    */
   print(document: PrintDocument, signal: AbortSignal): Promise<PrintedDocument>
   /** Removes the traces of the last document. Rejects if that takes too long. */
@@ -73,26 +71,25 @@ export interface PrintPage {
   close(): Promise<boolean>
 }
 
-/** A page takes 0.1 s to open, or some seconds on a starved machine. */
+/** Opening a page takes 0.1 s, or some seconds on a starved machine. */
 const OPEN_MS_MAX = 10_000
 
-/** The other half of the time is for the rest of the slot's recovery. A page of a thousand frames takes longer, but it still closes. */
+/** The other half of the slot's recovery is for the rest. A page of a thousand frames takes longer, but it still closes. */
 const CLOSE_MS_MAX = SLOT_RECOVERY_MS_MAX / 2
 
-/** With the default reason, a stack trace would be taken each time. */
+/** The default reason would take a stack trace each time. */
 const OVER = 'the document has ended'
 
 interface PagePorts {
   readonly clock: Clock
   readonly memory: PageMemory
-  /** Whether documents of others may run in the browser. */
   readonly isShared: boolean
 }
 
 /** Opens a page in its own context. Throws `BrowserLost` if the browser cannot open one or has exited. */
 export async function openPage(running: RunningBrowser, ports: PagePorts): Promise<PrintPage> {
   try {
-    // A browser that hangs never answers, and of one that exits only `gone` says why.
+    // A browser that hangs never answers. If it exits, only `gone` says why.
     return await raceAbort(open(running, ports), AbortSignal.any([running.gone, ports.clock.timeout(OPEN_MS_MAX)]))
   } catch (cause) {
     throw new BrowserLost(new ServiceError('render_crashed', 'the browser could not open a page', { cause }))
@@ -101,7 +98,7 @@ export async function openPage(running: RunningBrowser, ports: PagePorts): Promi
 
 async function open(running: RunningBrowser, ports: PagePorts): Promise<PrintPage> {
   const context = await running.browser.createBrowserContext()
-  // In a window that is minimized: see `openWindow`.
+  // Minimized: see `openWindow`.
   const page = await context.newPage({ type: 'window', windowBounds: { windowState: 'minimized' } })
   const session = await page.createCDPSession()
   const gone = new AbortController()
@@ -110,7 +107,7 @@ async function open(running: RunningBrowser, ports: PagePorts): Promise<PrintPag
   const budget = running.budgetOf(session)
   budget.onspent = (method) => {
     gone.abort(tooManyEvents(method))
-    // The browser then drops what the page sends to this session, before it has made a message of it.
+    // The browser then drops what the page sends to this session, before it builds messages.
     session.detach().catch(() => undefined)
   }
   return printPage({ ...ports, running, context, page, session, budget, ...(await prepare(page, session)), gone })
@@ -122,9 +119,9 @@ async function prepare(page: Page, session: CDPSession): Promise<Pick<PageParts,
     page.windowId(),
     session.send('Inspector.enable'),
     page.setJavaScriptEnabled(false),
-    // Then fonts that only the print style uses load with the document, and not too late.
+    // With this, fonts that only the print style uses load with the document, and not too late.
     page.emulateMediaType('print'),
-    // Without a network, a policy could only forbid the document's own parts and ours. It would also outlive its document.
+    // There is no network, so a policy could only forbid the document's own parts and ours. It would also outlive its document.
     page.setBypassCSP(true),
     session.send('Fetch.enable'),
     // V8 collects garbage for the first time when its heap has grown by 60 MiB, and keeps most of that. After a collection while the page is
@@ -138,7 +135,7 @@ interface PageParts extends PagePorts {
   readonly running: RunningBrowser
   readonly context: BrowserContext
   readonly page: Page
-  /** For the commands of documents, which puppeteer's page has no methods for. */
+  /** For commands that puppeteer's page has no methods for. */
   readonly session: CDPSession
   readonly budget: PageBudget
   readonly frameId: string
@@ -160,13 +157,12 @@ function printPage(parts: PageParts): PrintPage {
       const over = new AbortController()
       try {
         ended.throwIfAborted()
-        // It ends with the document, with the browser it checks, or when that browser is too large.
+        // The watch ends with the document, with its browser, or when that browser is too large.
         memory.watch(running, document, over.signal).catch((fault) => fault instanceof BrowserLost && gone.abort(fault))
-        // If `ended` is first, whatever is under way ends with the page, which the caller closes.
+        // If `ended` is first, everything that still runs ends with the page, which the caller closes.
         return await raceAbort(documents.printNext(document, ended), ended)
       } catch (error) {
-        // In a crashed page, other errors may arrive before the crash does, and they mean nothing. So ask the page: a crashed page never
-        // answers.
+        // In a crashed page, meaningless errors may arrive before the crash does. So ask the page: a crashed page never answers.
         if (error instanceof ProtocolError && !session.detached)
           await raceAbort(session.send('Page.getFrameTree'), ended).catch(() => undefined)
         throw toServiceError(error, {
@@ -191,7 +187,6 @@ function printPage(parts: PageParts): PrintPage {
   }
 }
 
-/** The documents of a page, one after the other, and what they leave behind. */
 function openDocuments(parts: PageParts): {
   printNext(document: PrintDocument, ended: AbortSignal): Promise<PrintedDocument>
   clear(): Promise<void>
@@ -223,7 +218,7 @@ function openDocuments(parts: PageParts): {
     async printNext(document, ended) {
       await begin(document, ended)
       const loaded = await load(parts, document, ended)
-      // Send all at once, so that Chromium inspects the document and prints it with nothing in between.
+      // Send everything at once, so that nothing comes between Chromium's inspection and its print.
       const loadedAt = clock.monotonic()
       const cuts = openCutFinder(document, loaded)
       const early = cuts.beforePrint()
@@ -238,7 +233,7 @@ function openDocuments(parts: PageParts): {
       ])
       const shrunk = await findShrinking(session, loaded, pdf)
       const findings = [
-        // A link whose page is not known is told of once.
+        // A link whose page is unknown is reported once.
         ...findingsOf(inspection, requests).filter(
           ({ code, address = '' }) => lost.length === 0 || code !== 'link_broken' || !address.startsWith('#'),
         ),
@@ -258,7 +253,7 @@ function openDocuments(parts: PageParts): {
   }
 }
 
-/** Takes a document that makes many frames out of its browser, also if it removes them again: most of their cost is to make them. */
+/** If a document makes many frames, takes it out of its browser. Removed frames count, because making them is most of their cost. */
 function countFrames({ page, isShared, gone }: PageParts): { beginDocument(): void } {
   let frames = 0
   page.on('frameattached', () => {
@@ -275,8 +270,8 @@ function countFrames({ page, isShared, gone }: PageParts): { beginDocument(): vo
 }
 
 /**
- * Returns a function that shows the window of a page, or minimizes it. In a minimized window Chromium draws no frames: they are for a screen,
- * and cost a quarter of what a small document costs. The first state is minimized.
+ * Returns a function that shows or minimizes the window of a page; it is minimized at first. In a minimized window Chromium draws no
+ * frames: they are for a screen, and cost a quarter of the time of a small document.
  */
 function openWindow({ running, windowId }: PageParts): (isShown: boolean) => Promise<void> {
   let wasShown = false
@@ -287,13 +282,12 @@ function openWindow({ running, windowId }: PageParts): (isShown: boolean) => Pro
   }
 }
 
-/** Whether frames are drawn for a document. Without them, what moves would not reach its end. */
+/** Whether Chromium must draw frames for a document. Without them, animations would not reach their end. */
 function needsFrames({ html, isScripted, remote }: PrintDocument): boolean {
-  // Style sheets of hosts are not read here.
+  // The style sheets of hosts are unknown here.
   return isScripted || remote !== undefined || mayMove(html)
 }
 
-/** Clears the page and its cache. */
 async function clearPage({ page, session }: PageParts, requests: Requests): Promise<void> {
   const loaded = nextLoad(page)
   await session.send('Page.navigate', { url: 'about:blank' })
@@ -320,7 +314,7 @@ async function enableScripts({ page, session, frameId, gone }: PageParts): Promi
   await Promise.all([session.send('Page.enable'), page.setJavaScriptEnabled(true)])
 }
 
-/** The page serves no other document, so this need not be undone. */
+/** Not undone, because the page serves no other document. */
 async function setIntl(session: CDPSession, { locale, options }: PrintDocument): Promise<void> {
   const { time_zone: timezoneId } = options
   await Promise.all([
@@ -329,7 +323,6 @@ async function setIntl(session: CDPSession, { locale, options }: PrintDocument):
   ])
 }
 
-/** What the author of a document can change. */
 function tooManyEvents(method: string): ServiceError {
   const [, domain = ''] = /^(\w+)\./.exec(method) ?? []
   const what = EVENT_SOURCES[domain] ?? method
@@ -348,7 +341,7 @@ function closedItself(): ServiceError {
 }
 
 /**
- * Finds what stays with the page after its document: the names of preferred style sheets, and pending refreshes. Linear in the length of
+ * Matches what stays with the page after its document: the names of preferred style sheets, and pending refreshes. Linear in the length of
  * the HTML, which is untrusted.
  */
 const TRACES = /http-equiv(?!\s{0,9}=\s{0,9}["']?(?:content-type|x-ua-compatible)["'\s>])|\stitle\s{0,9}=/i
@@ -357,7 +350,6 @@ function leavesTraces(html: string): boolean {
   return TRACES.test(html)
 }
 
-/** Translates an error into the catalog. */
 function toServiceError(
   error: unknown,
   {
@@ -368,7 +360,7 @@ function toServiceError(
 ): unknown {
   if (ended.aborted) return ended.reason
   if (!(error instanceof ProtocolError)) return error
-  // A crash would have ended the page before this.
+  // A crash would have ended the page earlier.
   if (isClosed && mayCloseItself) return closedItself()
   if (isClosed) return new ServiceError('render_crashed', 'the page ended while it rendered', { cause: error })
   const reason = `Chromium could not print the document: ${error.originalMessage}`

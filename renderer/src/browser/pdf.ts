@@ -1,4 +1,4 @@
-/** Reads and repairs what we need in a PDF from Chromium, without parsing more than necessary. Pure. */
+/** Reads and repairs parts of a PDF from Chromium, without parsing more than necessary. Pure. */
 import { constants, inflateSync } from 'node:zlib'
 import type { Instant } from '@platen/lib/brand.ts'
 import { arrayOf, type Dictionary, referenceOf } from '../pdf/syntax.ts'
@@ -7,8 +7,8 @@ import { openUpdate, type PdfUpdate } from '../pdf/update.ts'
 const DATE_KEYS = ['/CreationDate (D:', '/ModDate (D:']
 
 /**
- * The page of each destination that links of the document lead to, counted from 1, by the name that Chromium gave it: the part of an
- * address after its `#`, as it is written there.
+ * The page, from 1, of each destination that links of the document lead to. The keys are Chromium's names: the part of an address after its
+ * `#`, as written there.
  */
 export function destinationPages(pdf: Uint8Array): ReadonlyMap<string, number> {
   const update = openUpdate(pdf)
@@ -24,7 +24,6 @@ export function destinationPages(pdf: Uint8Array): ReadonlyMap<string, number> {
   )
 }
 
-/** The object numbers of the pages, in their order. */
 function pagesBelow(update: PdfUpdate, node: number): readonly number[] {
   const kids = update.read(node).get('Kids')
   if (kids === undefined) return [node]
@@ -36,7 +35,6 @@ function unescaped(name: string): string {
   return name.replaceAll(/#([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
 }
 
-/** How Chromium seems to have drawn the content of the first page. */
 export interface PageScale {
   /** 1, or less if Chromium shrank the document to the width of its page. */
   readonly scale: number
@@ -45,9 +43,9 @@ export interface PageScale {
 }
 
 /**
- * Guesses the scale from the first instructions of the first page: its units, then an area that nothing is drawn outside of, and the size of a
- * CSS pixel from the corner of this area on. The area is that between the margins, or a drawing at the top of the page. Undefined if the page is
- * empty, or is drawn in another way.
+ * Guesses the scale from the first instructions of the first page: its units, then a clip area, and the size of a CSS pixel from its corner
+ * on. The area is the space between the margins, or a drawing at the top of the page. Undefined if the page is empty, or is drawn in
+ * another way.
  */
 export function firstPageScale(pdf: Uint8Array): PageScale | undefined {
   const update = openUpdate(pdf)
@@ -73,13 +71,13 @@ function firstPage(update: PdfUpdate): Dictionary | undefined {
 
 const POINTS_PER_PIXEL = 72 / 96
 
-/** Enough for the background of the page, the boxes in its margins, and the beginning of its content, all compressed. */
+/** Room for the page background, the boxes in the margins, and the beginning of the content, all compressed. */
 const HEAD_BYTES = 4096
 
 const DRAWS_IN_UNITS = /^([\d.]+) 0 0 -[\d.]+ 0 [\d.]+ cm\n/
 const DRAWS_CONTENT = /\nq\n([\d.]+) ([\d.]+) ([\d.]+) [\d.]+ re\nW\*? n\nq\n([\d.]+) 0 0 \4 \1 \2 cm\n/
 
-/** What the beginning of a compressed stream contains. '' if it is not one. */
+/** '' if the stream is not deflated. */
 function beginningOf(bytes: Uint8Array): string {
   try {
     return inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: HEAD_BYTES * 1100 }).toString(
@@ -90,12 +88,12 @@ function beginningOf(bytes: Uint8Array): string {
   }
 }
 
-/** Overwrites the dates in `pdf`, which Chromium writes in UTC, digit by digit, so that no offset moves. Returns the same bytes. */
+/** Overwrites the dates in `pdf` in place, digit by digit, so that no offset moves. Chromium writes them in UTC. */
 export function setDates(pdf: Buffer, date: Instant): Buffer {
   const digits = new Date(date).toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length).replaceAll(/\D/g, '')
   for (const key of DATE_KEYS) {
     const at = pdf.indexOf(key)
-    // Texts in a PDF escape their parentheses, so no text of an author can look like this.
+    // Texts in a PDF escape their parentheses, so text of an author cannot match.
     if (at !== -1 && /^\d{14}/.test(pdf.toString('latin1', at + key.length, at + key.length + 14))) {
       pdf.write(digits, at + key.length, 'latin1')
     }

@@ -1,8 +1,8 @@
 /**
  * The pages of the html engine. A page stays warm only for the tenant whose documents it has printed. Another tenant, or a document that
  * must be alone, gets a context that no document has used. One such page is opened ahead of time. Pages retire after a number of documents.
- * Browsers also retire when they are too large or too old, and end when no document has come for long. A page on which a document failed is
- * never used again.
+ * Browsers also retire when they are too large or too old, and end when idle for long. A page on which a document failed is never used
+ * again.
  */
 import assert from 'node:assert/strict'
 import type { TenantId } from '@platen/contract/domain/tenant.ts'
@@ -18,39 +18,36 @@ import type { PrintPage } from './page.ts'
 const SECOND_MS = 1000
 const HOUR_MS = 3600 * 1000
 
-/** Age after which a browser is replaced, for the same reason as a thread's. */
+/** Age after which a browser is replaced, so that growth too slow to notice starts over. */
 export const BROWSER_AGE_MS_MAX = 6 * HOUR_MS
 
-/** Minimum interval between two measurements of a browser's memory. The system adds it up process by process. */
+/** Minimum interval between two memory measurements of a browser. The system adds it up process by process. */
 export const BROWSER_MEMORY_CHECK_EVERY_MS = 5 * SECOND_MS
 
 /** Renders after which a warm page is replaced. A new page costs as much CPU as ten small documents. */
 const PAGE_RENDERS_MAX = 1000
 
-/** Renders after which a browser is replaced. */
 const BROWSER_RENDERS_MAX = 2000
 
-/** Who the page is for. */
 export interface PageRequest {
   readonly tenant: TenantId
-  /** True if no other document may use the page, before or after. */
+  /** Whether no other document may use the page, before or after. */
   readonly hasOwnPage: boolean
-  /** True if no other document may run in its browser. The browser is then launched for this document and ends with it. */
+  /** Whether no other document may run in its browser. The browser is then launched for this document and ends with it. */
   readonly hasOwnBrowser: boolean
 }
 
 export interface PagePool {
   /**
-   * A page for one document. The caller must release it. Throws `render_crashed` if no browser starts, and `BrowserLost` if the browser
-   * cannot open a page.
+   * The caller must release the page. Throws `render_crashed` if no browser starts, and `BrowserLost` if the browser cannot open a page.
    */
   acquire(request: PageRequest, signal: AbortSignal): Promise<PrintPage>
-  /** Gives a page back. `isSound` says that its document succeeded. Resolves when nothing of that document runs any more. Never rejects. */
+  /** `isSound` says that its document succeeded. Resolves when nothing of that document runs any more. Never rejects. */
   release(page: PrintPage, isSound: boolean): Promise<void>
 }
 
 export interface PoolSettings {
-  /** Warm pages to keep. Each is a process of some 30 MB. */
+  /** Each is a process of some 30 MB. */
   readonly warmPagesMax: number
   readonly browserRendersMax?: number
   readonly pageRendersMax?: number
@@ -59,7 +56,6 @@ export interface PoolSettings {
 interface PoolPorts {
   readonly source: BrowserSource
   readonly usageOf: UsageOf
-  /** Opens a page in its own context. */
   readonly open: (browser: RunningBrowser, isShared: boolean) => Promise<PrintPage>
   readonly clock: Clock
   readonly log: Log
@@ -68,20 +64,19 @@ interface PoolPorts {
   readonly closing: AbortSignal
 }
 
-/** What the pool records about a page that was acquired at least once. */
 interface PageUsage extends Pick<PageRequest, 'tenant' | 'hasOwnPage'> {
   renders: number
 }
 
 const NEVER = new AbortController().signal
 
-/** Opens the pool and begins to open the first page, without waiting for it. Closing the browser source closes all pages. */
+/** Begins to open the first page, without waiting for it. Closing the browser source closes all pages. */
 export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool {
   const { warmPagesMax, browserRendersMax = BROWSER_RENDERS_MAX, pageRendersMax = PAGE_RENDERS_MAX } = settings
   const lifecycle = openBrowserLifecycle(ports, { rendersMax: browserRendersMax, onRetired: closeUnusable })
   const sparePage = openSparePage(ports, lifecycle)
   const usages = new WeakMap<PrintPage, PageUsage>()
-  /** Warm pages that nobody uses, the longest unused first. */
+  /** Warm pages without a document, the longest idle first. */
   const idle = new Set<PrintPage>()
 
   function warmPageOf(tenant: TenantId): PrintPage | undefined {
@@ -148,11 +143,10 @@ async function isCleared(page: PrintPage): Promise<boolean> {
 }
 
 interface SparePage {
-  /** Takes a page that no document has used. */
   take(signal: AbortSignal): Promise<PrintPage>
   /** Opens a spare page, or replaces one that is no longer usable. */
   refill(): void
-  /** Closes the spare page. There is none until the next `refill`. */
+  /** There is no spare page until the next `refill`. */
   discard(): void
 }
 
@@ -165,7 +159,7 @@ function openSparePage({ source }: PoolPorts, lifecycle: BrowserLifecycle): Spar
     spare = kept
     try {
       kept.page = await opening
-      // Its browser may have retired in the meantime. The spare page would keep that browser alive until the next request for a page.
+      // The browser may have retired meanwhile, and the spare page would keep it alive until the next request for a page.
       if (spare === kept) refill()
     } catch {
       // The next caller opens a page itself, and gets the error if that fails too.
@@ -212,28 +206,24 @@ function openSparePage({ source }: PoolPorts, lifecycle: BrowserLifecycle): Spar
 
 interface BrowserLifecycle {
   open(browser: RunningBrowser): Promise<PrintPage>
-  /** Opens a page in a browser of its own, which ends with the page. */
+  /** The browser of the page ends with it. */
   openDedicated(signal: AbortSignal): Promise<PrintPage>
   /** Never rejects. */
   close(page: PrintPage): Promise<void>
-  /** Ends the browser of new pages, in which no document may run. Another starts when it is needed. */
+  /** Ends the browser of new pages, in which no document may run. Another starts when needed. */
   rest(): Promise<void>
-  /** Records that a document now runs in it. */
   beginDocument(browser: RunningBrowser): void
   endDocument(browser: RunningBrowser): void
-  /** Checks from time to time how large a browser has grown. Never rejects. */
+  /** Measures a browser at most once in a while, and retires it if it is too large. Never rejects. */
   checkMemory(browser: RunningBrowser): Promise<void>
-  /** Whether the page may print another document. */
   isUsable(page: PrintPage): boolean
 }
 
-/** What the pool records about a browser. */
 interface BrowserUsage {
   readonly startedAt: number
   memoryCheckedAt: number
   renders: number
   pages: number
-  /** Running documents. */
   busy: number
   /** Whether its successor is starting or running. */
   isRetiring: boolean
@@ -244,7 +234,6 @@ const MIB = 1024 * 1024
 
 type UsageOf = (browser: RunningBrowser) => BrowserUsage
 
-/** Returns the usage record of a browser, and creates it on first use. */
 export function openUsages(clock: Clock): UsageOf {
   const usages = new WeakMap<RunningBrowser, BrowserUsage>()
   return (browser) => {
@@ -265,11 +254,10 @@ export function openUsages(clock: Clock): UsageOf {
 }
 
 interface Retirement {
-  /** Retires a browser. Its successor runs before, and its pages finish their documents. */
+  /** Retires a browser once its successor runs. Its pages finish their documents. */
   schedule(browser: RunningBrowser, reason: object): void
-  /** Ends a browser that did not obey. Kills it at once if no document runs in it, else retires it. */
+  /** Ends a browser that did not obey: kills it at once if no document runs in it, else retires it. */
   discard(browser: RunningBrowser, cause: string): Promise<void>
-  /** Records that one of its pages has closed. */
   pageClosed(browser: RunningBrowser): Promise<void>
 }
 
@@ -292,7 +280,7 @@ function openRetirement({ source, usageOf, clock, log, meter }: PoolPorts, onRet
     await killIfDone(browser)
   }
 
-  // Only closing the source makes it fail, and that kills the browser as well.
+  // It rejects only when the source closes, which kills the browser as well.
   const schedule = (browser: RunningBrowser, reason: object) => void retire(browser, reason).catch(() => undefined)
   return {
     schedule,
@@ -337,7 +325,7 @@ function openBrowserLifecycle(
     rest: () => source.rest(),
     async openDedicated(signal) {
       const browser = await source.launchDedicated(signal)
-      // Set this first, so that nobody else gets a page of this browser.
+      // Set this first, so that no other document gets a page of this browser.
       Object.assign(usageOf(browser), { isRetiring: true, isRetired: true })
       const opening = openIn(browser, false)
       try {

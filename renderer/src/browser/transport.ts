@@ -13,7 +13,7 @@ export function openPipeTransport({
   readonly output: Readable
 }): PipeTransport {
   const reader = openMessageReader({
-    // What waits for a message goes on before the next.
+    // `setImmediate`: code that waited for a message continues before the next one.
     message: (text) => void setImmediate(() => transport.onmessage?.(text)),
     excess: (budget, method) => void setImmediate(() => budget.onspent?.(method)),
   })
@@ -25,7 +25,7 @@ export function openPipeTransport({
   }
   output.on('data', (data: Buffer) => reader.read(data))
   output.once('close', () => transport.onclose?.())
-  // Whatever breaks the pipe also closes its other end.
+  // An error of one end also closes the other.
   for (const stream of [input, output]) stream.on('error', () => output.destroy())
   return transport
 }

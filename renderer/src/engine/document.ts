@@ -31,7 +31,7 @@ import { expectedPages, paddingFault, type RoomFault, roomFault, unwrapped } fro
 import { strandedSection } from './layout/pagination/stranded.ts'
 import { openTotals, type PageCounts, type Totals } from './layout/pagination/totals.ts'
 
-/** Sections of a document that are moved to the next page because only their head had room. Each is one more layout. */
+/** Sections that move to the next page because only their head had room. Each costs one more layout. */
 const HEADS_MOVED_MAX = 10
 
 /** Transpiled templates that a thread keeps. A tenant with many renders uses one or two. */
@@ -100,7 +100,6 @@ export async function openDocumentRenderer(
   }
 }
 
-/** A document before its layout. */
 interface Tree {
   readonly nodes: Json
   readonly translation: Translation
@@ -110,8 +109,8 @@ interface Tree {
 }
 
 /**
- * Lays a document out, and again for each section whose head stands alone at the end of a page: it then begins the next page. What is before
- * the section stays where it is.
+ * Lays a document out. If the head of a section stands alone at the end of a page, lays it out again with the section on the next page.
+ * Content before the section stays where it is.
  */
 async function layOutWithHeads(tree: Tree, counts: Cache<PageCounts>, digest: TemplateDigest): Promise<LayoutNode> {
   const breaks = new Set<number>()
@@ -123,7 +122,6 @@ async function layOutWithHeads(tree: Tree, counts: Cache<PageCounts>, digest: Te
   }
 }
 
-/** Lays a document out with the pagination that suits it. */
 async function layOutTree(tree: Tree, counts: Cache<PageCounts>, digest: TemplateDigest): Promise<LayoutNode> {
   const fast = await layOutFast(tree, counts.get(digest))
   if (fast === undefined || isIncomplete(fast.layout)) return await layOutOnlyPlain(tree)
@@ -133,7 +131,7 @@ async function layOutTree(tree: Tree, counts: Cache<PageCounts>, digest: Templat
   return (wantsIt && (await layOutPlain(tree, pagesOf(fast.layout)))) || fast.layout
 }
 
-/** Lays out a document for which the fast pagination is no help. Throws an error that names the cause if it has no end. */
+/** Lays out a document that the fast pagination cannot. Throws an error that names the cause if the pagination would have no end. */
 async function layOutOnlyPlain(tree: Tree): Promise<LayoutNode> {
   const natural = await layOutNodesOf(tree, unwrapped)
   const fault = paddingFault(natural)
@@ -143,7 +141,7 @@ async function layOutOnlyPlain(tree: Tree): Promise<LayoutNode> {
   return layout
 }
 
-/** Uses react-pdf's own pagination. Undefined if that makes many more pages than expected, and so has no end. */
+/** Uses react-pdf's own pagination. Returns undefined if it makes many more pages than expected, and so has no end. */
 async function layOutPlain(tree: Tree, pagesExpected: number): Promise<LayoutNode | undefined> {
   try {
     const layout = await layOutNodesOf(tree, (document) => document, pagesExpected)
@@ -164,15 +162,14 @@ async function layOutNodesOf(
   return await withLayoutError(() => layOutNodes(change(translatedOf({ ...tree, translation })), tree.fonts))
 }
 
-/** The error for content that its pages have no room for. */
 function unfit({ message, source }: RoomFault, { translation: { find } }: Tree): ServiceError {
   const place = source === undefined ? undefined : find?.(source)
   return new ServiceError('template_error', `${place ?? TEMPLATE_FILE}: the document cannot be laid out: ${message}`)
 }
 
 /**
- * Uses the fast pagination. Guesses that the document has as many pages as the last one of its template. Undefined for a document that only
- * the plain one can lay out.
+ * Uses the fast pagination, and guesses the page count of the last document of the template. Returns undefined for a document that only the
+ * plain one can lay out.
  */
 async function layOutFast(tree: Tree, guess: PageCounts = [1]): Promise<FastLayout | undefined> {
   const guessed = openTotals(guess)
@@ -199,7 +196,7 @@ async function layOutWithTotals(totals: Totals, tree: Tree): Promise<FastLayout 
   return { layout: await layOutNodes(totals.track(document), fonts), counts: totals.counts }
 }
 
-/** Fails for a file that passed all our checks and that react-pdf still cannot read as an image. */
+/** Fails for a file that passed all our checks but that react-pdf cannot read as an image. */
 function refuseUnreadableImages(
   { unreadableImages: [digest] }: InspectedLayout,
   assets: readonly Asset[],
@@ -229,7 +226,7 @@ function translatedOf({ nodes, translation, onTranslated }: Tree): Instance {
   return instanceOf(document)
 }
 
-/** With our types for parameters and result: react-pdf's own types are larger and do not include fonts. */
+/** With our types: react-pdf's own are larger and do not include fonts. */
 const layOutNodes = layOut as unknown as (document: Instance, fonts: FontReader) => Promise<LayoutNode>
 
 /** Errors of react-pdf are caused by what the template asked for. */

@@ -31,9 +31,9 @@ export interface HtmlEngineSettings {
   /** The Chromium binary itself, not a wrapper script. See `findChromium`. */
   readonly executablePath: string
   readonly slots: number
-  /** The fonts that Chromium sees. Absent means all that are there. */
+  /** The fonts that Chromium sees. Absent means all default faces. */
   readonly faces?: readonly FontFace[]
-  /** Fills the template, in a place where a deadline can end it. */
+  /** Fills the template where a deadline can end it. */
   readonly fill: (work: RenderWork, signal: AbortSignal) => Promise<ScannedHtml>
   /** Absent means that nothing is fetched. */
   readonly remote?: RemoteFiles
@@ -44,12 +44,11 @@ export interface HtmlEngineSettings {
   readonly profileDir: string | Promise<string>
   /** False if Chromium cannot use its own sandbox: as root, or without user namespaces. */
   readonly isSandboxed: boolean
-  /** Documents after which a browser or a page retires. Absent means the default. */
   readonly browserRendersMax?: number
   readonly pageRendersMax?: number
 }
 
-/** Warm pages per slot. With two, a slot that serves two tenants in turn need not start over each time. */
+/** With two, a slot that serves two tenants in turn need not start over each time. */
 const WARM_PAGES_PER_SLOT = 2
 
 /** Opens the engine and begins to start Chromium, without waiting for it. If Chromium does not start, logs it and tries again. */
@@ -145,7 +144,7 @@ function documentOf(
   return allowedHosts.length === 0 ? document : { ...document, remote }
 }
 
-/** The metadata that Chromium does not write, and template and version as in react_pdf. */
+/** The metadata that Chromium does not write. Template and version are given as in react_pdf. */
 function metadataOf({ template }: RenderWork, { author, subject, keywords, language }: PrintedDocument): Metadata {
   const own = { author, subject, language: language || template.locale }
   const given = Object.entries(own).filter(([, text]) => text !== undefined && text !== '')

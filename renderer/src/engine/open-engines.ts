@@ -1,4 +1,3 @@
-/** Opens the engines of one process: the threads they share, and a browser if there is one. */
 import type { CheckFault, CheckRequest } from '@platen/contract/domain/template-check.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
@@ -18,37 +17,35 @@ import type { TaskKind } from './thread/message.ts'
 import { spawnThreadFor } from './thread/start.ts'
 import { openThreadPool, type ThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
 
-/** How long an html template may wait to be filled before a second thread starts for it: most are filled in a few milliseconds. */
+/** How long an html template may wait to be filled before a second thread starts for it. Most are filled in a few milliseconds. */
 const FILL_PATIENCE_MS = 20
 
 export interface EnginesOptions {
-  /** Renders at the same time, per engine. */
+  /** Per engine. */
   readonly slots: number
-  /** The folder of browser profiles. Those of an earlier process are removed there once it resolves. */
+  /** The folder of browser profiles. Once it resolves, profiles of an earlier process are removed there. */
   readonly profileDir: string | Promise<string>
-  /** Path of the browser to use. `none` means no html engine, absent means the one that is found. */
+  /** Path of the browser. `none` means no html engine, absent means the browser that is found. */
   readonly chromium: string | undefined
-  /** The kinds of tasks that will come; absent means all. Others fail. */
+  /** The kinds of tasks that will come; absent means all. Tasks of other kinds fail. */
   readonly kinds?: readonly TaskKind[]
   /**
-   * When the threads of react_pdf start, if no render needs one before and there is a browser. Both at once compete for the cores, and each
-   * delays the first document of the other. Absent means at once.
+   * When the threads of react_pdf start, if no render needs one before and there is a browser. If both start at once, they compete for the
+   * cores, and each delays the first document of the other. Absent means at once.
    */
   readonly reactPdfAfter?: Promise<unknown>
-  /** How templates reach the hosts that they list. */
   readonly egress: Egress
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Closing it ends the threads, and the browser if nobody did. */
+/** Closing it ends the threads, and also the browser if it still runs. */
 export interface Engines extends AsyncDisposable {
-  /** The publish check of a template. */
   readonly check: (request: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>
   readonly openReactPdf: () => RenderEngine
-  /** Starts a browser at the first call, and returns the same engine at each. Absent if there is none. */
+  /** The first call starts a browser; all calls return the same engine. Absent if there is no browser. */
   readonly openHtml?: () => Promise<RenderEngine>
-  /** Counts from now on. The engines start before there are metrics. */
+  /** Counts from now on: the engines start before there are metrics. */
   readonly measure: (meter: EngineMeter) => void
 }
 
@@ -101,8 +98,8 @@ interface Pools {
 }
 
 /**
- * Html templates are filled in threads of their own, where they never wait for a long layout. Such a thread takes a third of the memory of
- * one for layouts, and one serves several slots. It ends when the browser does.
+ * Html templates are filled in separate threads, where they never wait for a long layout. Such a thread takes a third of the memory of a
+ * layout thread, and one serves several slots. It ends when the browser does.
  */
 function openPools({ slots, clock, reactPdfAfter }: EnginesOptions, { kinds, faces, meter }: PoolParts): Pools {
   const open = (own: readonly TaskKind[], options: Pick<ThreadPoolOptions, 'patienceMs' | 'restMs' | 'startsAfter'>) =>
@@ -139,7 +136,7 @@ async function openHtml(
   if (!isSandboxed) log.warn({}, 'chromium sandbox disabled, running as root')
   const fill: HtmlEngineSettings['fill'] = (work, signal) => pool.run({ kind: 'fill', work }, signal)
   const parts = { executablePath, faces, slots, fill, remote, clock, profileDir, isSandboxed, log, meter }
-  // Loaded here with puppeteer, because a process without this engine does not need them.
+  // Loads puppeteer. A process without this engine does not need it.
   const { openHtmlEngine } = await import('./html.ts')
   const engine = await openHtmlEngine(parts)
   return { ...engine, ...availabilityOfAll([pool, engine]) }

@@ -1,4 +1,3 @@
-/** The react_pdf engine: lays out TSX templates in render threads. */
 import type { RenderEngine, RenderWork } from '../port/engine.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
 import type { ThreadPool } from './thread-pool.ts'
@@ -11,7 +10,7 @@ interface ReactPdfEngineSettings {
   readonly remote?: RemoteFiles
 }
 
-/** Opens the engine on a pool. The caller still closes the pool. */
+/** The caller still closes the pool. */
 export function openReactPdfEngine({ pool, slots, remote = NO_REMOTE_FILES }: ReactPdfEngineSettings): RenderEngine {
   return {
     name: 'react_pdf',
@@ -31,7 +30,7 @@ export function openReactPdfEngine({ pool, slots, remote = NO_REMOTE_FILES }: Re
   }
 }
 
-/** For each run of the same document, a receiver of its lines. A run with more files repeats the lines of the one before. */
+/** Returns a new receiver for each run of the same document. A run with more files repeats the lines of the one before. */
 function withoutRepeats(onConsole: NonNullable<RenderWork['onConsole']>): () => NonNullable<RenderWork['onConsole']> {
   let passed = 0
   return () => {

@@ -1,7 +1,7 @@
 /**
- * Files that templates fetch from the hosts they list, cached for a while. Neither render threads nor Chromium have a network. They get
- * bytes that are fetched here, in the process that runs no code of a tenant. A cached file belongs to one version of one template of one
- * tenant. No other template gets it, even for the same URL.
+ * Files that templates fetch from the hosts they list, cached for a while. Neither render threads nor Chromium have a network: they get
+ * bytes that this process fetches, which runs no code of a tenant. A cached file belongs to one version of one template of one tenant. No
+ * other template gets it, even for the same URL.
  */
 
 import { ServiceError } from '@platen/contract/domain/error.ts'
@@ -21,17 +21,16 @@ import { EGRESS_CACHE_BYTES_MAX, EGRESS_CACHE_MS } from './limit.ts'
 /** Concurrent fetches of one tenant; a browser opens six connections to a host. With more, this service could be used to attack others. */
 export const EGRESS_AT_ONCE_MAX = 8
 
-/** How often a document is started with the files it has: for most files, for those only layout shows, and for page numbers that move. */
+/** Runs of one document: most files come in the first rounds, then those that only layout shows, and those of page numbers that move. */
 const EGRESS_ROUNDS_MAX = 5
 
 export interface RemoteFiles {
-  /** Fetches one file. Rejects with the signal's reason. Throws `asset_unavailable` as `Egress.get` does. */
+  /** Rejects with the signal's reason. Throws `asset_unavailable` as `Egress.get` does. */
   fetch(work: RenderWork, url: string, signal: AbortSignal): Promise<RemoteFile>
-  /** The file, if it is cached and not too old. */
   cached(work: RenderWork, url: string): RemoteFile | undefined
   /**
-   * Runs a task again and again until it throws no `FilesNeeded`. The first run gets the files that the template needed last time. Throws
-   * as `fetch` and the task do.
+   * Runs a task until it throws no `FilesNeeded`. The first run gets the files that the template needed last time. Throws as `fetch` and
+   * the task do.
    */
   runWithFiles<Result>(
     work: RenderWork,
@@ -60,13 +59,11 @@ interface CachedFile {
   readonly until: number
 }
 
-/** Templates whose last list of files we remember. */
 const TEMPLATES_MAX = 200
 const GUESSED_MAX = 100
 
-/** Opens an empty cache. */
 export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Clock }): RemoteFiles {
-  // Everything besides the bytes of a file takes a few hundred bytes.
+  // Metadata of a file takes a few hundred bytes.
   const cache = openLruCache<CachedFile>(EGRESS_CACHE_BYTES_MAX, ({ file }) => file.bytes.byteLength + 1024)
   const lastFetched = openLruCache<readonly string[]>(TEMPLATES_MAX)
   const fetchOnce = openSingleFlight<RemoteFile>()
@@ -90,7 +87,7 @@ export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Cloc
   const fetch: RemoteFiles['fetch'] = async (work, url, signal) =>
     cached(work, url) ?? fetchOnce(keyOf(work, url), (ended) => download(work, url, ended), signal)
 
-  /** When one fetch has failed, the others are not needed. */
+  /** The first failure aborts the other fetches. */
   async function fetchAll(
     work: RenderWork,
     urls: readonly string[],

@@ -1,8 +1,8 @@
 /**
  * Checks the templates of all tenants before they are published, on a few threads that exist only while templates are checked: each takes a
  * hundred MiB, and most hours bring no template. Tenants take turns, each with one check at a time. A check that computes without end is
- * ended, which is the answer. One without an answer, because its thread died or the machine was too busy, has its tenant wait longer each
- * time before the next one. So no tenant's templates keep those of others from being checked.
+ * ended, and that is its answer. If a check has no answer, because its thread died or the machine was too busy, its tenant waits longer
+ * each time before the next one. So templates of one tenant cannot block those of others.
  */
 
 import { ServiceError } from '@platen/contract/domain/error.ts'
@@ -18,20 +18,20 @@ import { openThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
 const SECOND_MS = 1000
 
 /**
- * How long a check may wait for a busy thread before a second one starts: a check that hangs delays others no longer. A start takes half of
- * this, and a check some hundredths of a second.
+ * How long a check may wait for a busy thread before a second one starts. A check that hangs delays others no longer than this. A start
+ * takes half of this, and a check some hundredths of a second.
  */
 export const CHECK_PATIENCE_MS = 2 * SECOND_MS
 
-/** How long idle threads of the publish check are kept. Starting them takes half a second, as long as a few checks. */
+/** How long idle check threads are kept. Starting them takes half a second, as long as a few checks. */
 export const CHECK_THREADS_IDLE_MS = 10 * SECOND_MS
 
 interface CheckThreadsOptions extends Pick<ThreadPoolOptions, 'clock' | 'spawn' | 'checkCpuMsMax'> {
-  /** Whether templates will be checked soon. Then the first thread starts at once, else with the first check. */
+  /** Whether the first thread starts at once. If not, it starts with the first check. */
   readonly isSoonNeeded?: boolean
 }
 
-/** Opens a checker with threads of its own. Closing it ends them, and what is checked stays without an answer. */
+/** Opens a checker with its own threads. Closing it ends them, and running checks stay without an answer. */
 export function openTemplateChecker(options: CheckThreadsOptions): TemplateChecker & AsyncDisposable {
   const pool = openThreadPool({
     spawn: spawnThreadFor(['check']),
@@ -58,7 +58,6 @@ interface CheckTurnsOptions {
   readonly clock: Clock
 }
 
-/** A checker on the threads of its caller, behind `run`. */
 export function checkInTurns({ run, turns: allowed, clock }: CheckTurnsOptions): TemplateChecker {
   const turns = openFairSemaphore(allowed)
   /** Consecutive checks without an answer, and until when the tenant waits because of them, on the monotonic clock. */

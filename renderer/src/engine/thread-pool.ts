@@ -1,8 +1,8 @@
 /**
  * The threads in which templates of tenants run. Layout and evaluation block their thread and may never end. So when a caller stops
- * waiting, we terminate its thread. Threads start on demand: for a task that waits, and as a spare while a task runs for so long that it may
- * be ended. Those that have long been idle end, but for the last. A thread becomes worn by its renders, memory or age. It is replaced
- * between two tasks, after its successor is ready, one thread at a time.
+ * waiting, we terminate its thread. Threads start on demand: for a task that waits, and as a spare while a task runs so long that it may be
+ * ended. Threads that were idle for long end, except the last. Renders, memory or age wear a thread. A worn thread is replaced between two
+ * tasks, after its successor is ready, one thread at a time.
  */
 
 import { ServiceError } from '@platen/contract/domain/error.ts'
@@ -47,26 +47,26 @@ import {
 const SECOND_MS = 1000
 const HOUR_MS = 3600 * 1000
 
-/** Age after which a render thread is replaced: growth too slow to notice otherwise starts over four times a day. */
+/** Age after which a render thread is replaced, so that growth too slow to notice starts over four times a day. */
 export const RENDER_THREAD_AGE_MS_MAX = 6 * HOUR_MS
 
-/** Wait before restarting a thread that died before it was ready. */
+/** After threads that died before they were ready. */
 const RESTART_BACK_OFF: BackOff = { msMin: 100, msMax: 10 * SECOND_MS }
 
 /**
- * How long a cold thread that can take a task must be idle before it is warmed up. When a process starts, its cores are busy with what the
- * first document needs.
+ * How long a cold thread that can take a task must be idle before it is warmed up. When a process starts, its cores are busy with the first
+ * document.
  */
 export const WARM_UP_AFTER_MS = SECOND_MS
 
-/** Renders after which a render thread is replaced. The first four hundred are slower, as V8 compiles. Memory and age may come first. */
+/** Renders after which a render thread is replaced. The first four hundred are slower, while V8 compiles. Memory and age may come first. */
 const RENDER_THREAD_RENDERS_MAX = 10_000
 
-/** It is available when a thread is ready, busy or not, or when the last one has ended because nobody needed it. */
+/** It is available when a thread is ready, busy or not, or when the last one has ended because it was not needed. */
 export interface ThreadPool extends AsyncDisposable, Availability {
   /**
-   * Runs a task in a thread of its own, when one of `size` is free. When `signal` aborts, rejects at once with its reason and terminates
-   * the thread. Throws `FilesNeeded`. Throws `ServiceError` with the failure of the task. Throws `template_error` if the task needed more
+   * Runs a task in a thread, once fewer than `size` tasks run. When `signal` aborts, rejects at once with its reason and terminates the
+   * thread. Throws `FilesNeeded`. Throws `ServiceError` with the failure of the task. Throws `template_error` if the task needed more
    * memory than a thread has, or was a check that needed more CPU than one may, and `render_crashed` if the thread died.
    */
   run<Kind extends TaskKind>(
@@ -80,26 +80,22 @@ export interface ThreadPoolOptions {
   /** Tasks at the same time. There is at most one thread more. */
   readonly size: number
   readonly clock: Clock
-  /** How long a task may wait for a busy thread before another one starts. Absent means that one starts at once. */
+  /** How long a task may wait for a busy thread before another one starts. Default: 0. */
   readonly patienceMs?: number
-  /** The same before the last one of `size` starts. Absent means as before all others. */
+  /** The same for the last thread of `size`. Default: `patienceMs`. */
   readonly lastPatienceMs?: number
   /**
-   * How long all threads may be idle before the last one ends, too. The next task waits for a start. No other thread stays idle for longer.
-   * Absent means that the last one stays.
+   * How long all threads may be idle before the last one ends, too. The next task then waits for a start. No other thread stays idle for
+   * longer. Absent means that the last one stays.
    */
   readonly restMs?: number
   /** When the first thread starts, if no task needs one before. Absent means at once. */
   readonly startsAfter?: Promise<unknown> | 'first task'
-  /** Tasks after which a thread is replaced. Absent means `RENDER_THREAD_RENDERS_MAX`. */
   readonly rendersMax?: number
-  /** Heap and buffers of a thread. Absent means `RENDER_THREAD_HEAP_MIB_MAX`. */
   readonly heapMibMax?: number
-  /** CPU of one publish check. Absent means `CHECK_CPU_MS_MAX`. */
   readonly checkCpuMsMax?: number
   /** Starts a thread that speaks the protocol of `thread/render-thread.ts`. Absent means that file, for tasks of every kind. */
   readonly spawn?: Spawn
-  /** Absent means that nobody counts. */
   readonly meter?: Pick<EngineMeter, 'restarted'>
 }
 
@@ -124,15 +120,13 @@ class RenderThreadPool implements ThreadPool {
   readonly #threads = new Set<Thread>()
   readonly #ending = new Set<Promise<unknown>>()
   readonly #closing = new AbortController()
-  /** Not longer than the number of callers, if they respect their slots. */
+  /** No longer than the number of callers, if they respect their slots. */
   readonly #waiting: Job[] = []
-  /** Threads that died before they were ready, since one last was. */
+  /** Consecutive threads that died before they were ready. */
   #failedStarts = 0
-  /** Threads that start again after their wait. */
   #restartsPending = 0
   /** When a sync render last began or ended. */
   #syncAt = Number.NEGATIVE_INFINITY
-  /** Whether tasks are given to threads again in a moment. */
   #isDispatchDue = false
   /** Whether a successor was started for a worn thread that still exists. */
   #hasSuccessor = false
@@ -172,7 +166,7 @@ class RenderThreadPool implements ThreadPool {
     const patienceMs = patienceOf(this.#threads.size, this.#options)
     if (Number.isFinite(patienceMs) && this.#waiting.includes(job)) void this.#growLater(patienceMs)
     try {
-      // A thread replies to each task with the result of its kind.
+      // A thread answers each task with the result of its kind.
       return (await promise) as TaskResults[Kind]
     } finally {
       signal.removeEventListener('abort', abort)
@@ -189,7 +183,7 @@ class RenderThreadPool implements ThreadPool {
     await Promise.all(this.#ending)
   }
 
-  /** Until then the pool is available without a thread, as after its last one ended. */
+  /** Until `end` the pool is available without a thread, as after its last one ended. */
   async #rest(end: Promise<unknown> | 'first task'): Promise<void> {
     this.#availability.markAvailable()
     if (end === 'first task') return
@@ -234,7 +228,7 @@ class RenderThreadPool implements ThreadPool {
     this.#grow()
   }
 
-  /** A task may have been refused a free thread because of a sync render that has just begun or ended. */
+  /** A sync render that has just begun or ended may have kept a task from a free thread. */
   async #dispatchAfterSync(afterMs: number): Promise<void> {
     if (this.#isDispatchDue) return
     this.#isDispatchDue = true
@@ -243,7 +237,7 @@ class RenderThreadPool implements ThreadPool {
     this.#dispatch()
   }
 
-  /** Starts a thread if one is needed and none is idle or starting. Its start competes for the cores. */
+  /** Starts a thread if one is needed and none is idle or starting, because a start competes for the cores. */
   #grow(isReplacing = false): void {
     const threads = [...this.#threads]
     if (this.#restartsPending > 0 || isOneFree(threads)) return
@@ -265,7 +259,7 @@ class RenderThreadPool implements ThreadPool {
     if (reply.kind === 'loaded') {
       this.#availability.markAvailable()
       this.#failedStarts = 0
-      // If it is the only thread, it takes tasks while it is cold: the first document of a process is made sooner than a warm-up.
+      // A lone thread takes tasks while it is cold: the first document of a process is made sooner than a warm-up.
       if (![...this.#threads].some(({ isReady }) => isReady)) thread.isReady = true
       else this.#warmUp(thread)
     } else if (reply.kind === 'warm') {
@@ -288,11 +282,11 @@ class RenderThreadPool implements ThreadPool {
     }
     this.#replaceWorn()
     this.#dispatch()
-    // Rejects when the pool closes. Then there is nothing to warm up.
+    // Rejects when the pool closes: nothing is warmed up then.
     if (thread.isReady && !thread.isWarm) this.#warmUpAtRest(thread).catch(() => undefined)
   }
 
-  /** Warms a cold thread once it is idle: at a start, it first has many tasks to serve. */
+  /** Warms a cold thread only once it is idle: a new process first has many tasks to serve. */
   async #warmUpAtRest(thread: Thread): Promise<void> {
     const { renders } = thread
     await this.#clock.sleep(WARM_UP_AFTER_MS, this.#closing.signal)
@@ -312,7 +306,7 @@ class RenderThreadPool implements ThreadPool {
       await this.#clock.sleep(idleMs / 4, this.#closing.signal).catch(() => undefined)
       const unneeded = unneededThreads([...this.#threads], { now: this.#clock.monotonic(), idleMs, restMs })
       for (const thread of unneeded) this.#terminate(thread)
-      // A pool at rest starts a thread when it needs one.
+      // An empty pool starts a thread when it needs one.
       if (unneeded.length > 0) this.#availability.markAvailable()
     }
   }
@@ -335,8 +329,8 @@ class RenderThreadPool implements ThreadPool {
   }
 
   /**
-   * Ends a job whose thread exceeds its memory limit, and a check that exceeds its CPU. V8's own limit of memory is the last resort: a thread
-   * that reaches it inside one large allocation crashes the whole process.
+   * Ends a job whose thread exceeds its memory limit, and a check that exceeds its CPU. V8's own memory limit is the last resort: if a
+   * thread reaches it inside one large allocation, the whole process crashes.
    */
   async #limitUse(thread: Thread, job: Job): Promise<void> {
     const { heapMibMax, checkCpuMsMax } = this.#options
@@ -345,7 +339,7 @@ class RenderThreadPool implements ThreadPool {
       await this.#clock.sleep(HEAP_CHECK_MS, this.#closing.signal).catch(() => undefined)
       if (thread.job !== job) return
       this.#grow()
-      // A thread that has just exited answers with an error. It needs no check any more.
+      // Rejects if the thread has just exited.
       const heap = await thread.worker.getHeapStatistics().catch(() => undefined)
       if (thread.job !== job || heap === undefined) continue
       // Unpacked images and the memory of QuickJS are buffers. V8 counts them separately from its heap and does not limit them.
@@ -361,7 +355,6 @@ class RenderThreadPool implements ThreadPool {
     }
   }
 
-  /** Ends a job whose caller has gone. */
   #cancel(job: Job, reason: unknown): void {
     job.reject(reason)
     if (this.#waiting.includes(job)) this.#waiting.splice(this.#waiting.indexOf(job), 1)
@@ -369,14 +362,14 @@ class RenderThreadPool implements ThreadPool {
     if (thread !== undefined) this.#replace(thread, 'canceled')
   }
 
-  /** Ends a thread inside its task. Another one starts unless one is idle: its slot is needed again. */
+  /** Ends a thread during its task. Another one starts unless one is idle, because its slot is needed again. */
   #replace(thread: Thread, reason: RestartReason): void {
     this.#terminate(thread, reason)
     this.#dispatch()
     this.#grow(true)
   }
 
-  /** Without a reason the thread is no longer needed, and is not started again. */
+  /** Without a reason the thread is no longer needed. */
   #terminate(thread: Thread, reason?: RestartReason): void {
     this.#remove(thread)
     if (reason !== undefined) this.#options.meter?.restarted('thread', reason)
@@ -384,9 +377,9 @@ class RenderThreadPool implements ThreadPool {
     this.#ending.add(ended)
   }
 
-  /** Handles the exit of a thread. If we did not terminate it, its job fails and another thread starts. */
+  /** If we did not terminate the thread, its job fails and another thread starts. */
   #onExit(thread: Thread): void {
-    // A pool at rest stays available when the exit of its last thread is reported.
+    // Removed already if we terminated it: a pool at rest stays available after the exit of its last thread.
     if (!this.#threads.has(thread)) return
     this.#remove(thread)
     const isMemory = isOutOfMemory(thread.error)
@@ -396,7 +389,7 @@ class RenderThreadPool implements ThreadPool {
       this.#start()
       return this.#dispatch()
     }
-    // Fail the waiting tasks now. If they waited, they would run into their deadlines as if they were slow themselves.
+    // Fail the waiting tasks now. If they waited on, they would time out and look slow themselves.
     if (![...this.#threads].some(({ isReady }) => isReady)) {
       const cause = thread.error
       for (const job of this.#waiting.splice(0)) {
@@ -409,7 +402,7 @@ class RenderThreadPool implements ThreadPool {
       this.#restartsPending -= 1
       this.#start()
     }
-    // Rejects only when the pool closes. Then there is nothing to start.
+    // Rejects only when the pool closes: nothing starts then.
     this.#clock
       .sleep(backOffMs(this.#failedStarts, RESTART_BACK_OFF), this.#closing.signal)
       .then(restart, () => undefined)
@@ -421,7 +414,7 @@ class RenderThreadPool implements ThreadPool {
   }
 }
 
-/** CPU that the thread has used since its start. Undefined when it has just exited. */
+/** CPU that the thread has used since its start. Undefined if it has just exited. */
 async function cpuMsOf({ worker }: Thread): Promise<number | undefined> {
   const used = await worker.cpuUsage().catch(() => undefined)
   return used && (used.user + used.system) / 1000

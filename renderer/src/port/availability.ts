@@ -1,4 +1,4 @@
-/** Says whether a browser or a thread is available now. Both are started again whenever they end. */
+/** Whether a browser or a thread is available now. Both are started again whenever they end. */
 import type { Clock } from '@platen/lib/clock.ts'
 import { raceAbort } from '@platen/lib/race.ts'
 
@@ -7,16 +7,16 @@ const SECOND_MS = 1000
 /** How long a browser or a render thread may take to start. After that its engine counts as broken, and requests get 503 at once. */
 export const ENGINE_START_MS_MAX = 10 * SECOND_MS
 
-/** `starting`: not available, but expected soon. `broken`: not available for longer than `ENGINE_START_MS_MAX`. */
+/** `starting`: expected soon. `broken`: unavailable for longer than `ENGINE_START_MS_MAX`. */
 export type AvailabilityState = 'starting' | 'running' | 'broken'
 
 export interface Availability {
   state(): AvailabilityState
-  /** Resolves when it is available. Rejects with the signal's reason. */
+  /** Rejects with the signal's reason. */
   ready(signal: AbortSignal): Promise<void>
 }
 
-/** The writable side, for the code that starts and stops the resource. Not available at first. Repeated calls change nothing. */
+/** For the code that starts and stops the resource. Not available at first. Repeated calls change nothing. */
 export interface AvailabilityTracker extends Availability {
   markAvailable(): void
   markUnavailable(): void
@@ -45,7 +45,6 @@ export function trackAvailability(clock: Clock): AvailabilityTracker {
   }
 }
 
-/** The availability of something that needs all of `parts`. */
 export function availabilityOfAll(parts: readonly Availability[]): Availability {
   return {
     state() {

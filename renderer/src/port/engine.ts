@@ -8,33 +8,32 @@ import type { Instant } from '@platen/lib/brand.ts'
 import type { Availability } from './availability.ts'
 import type { Phase } from './phase.ts'
 
-/** One document to render. */
 export interface RenderWork {
   readonly render: RenderId
   readonly tenant: TenantId
   readonly digest: TemplateDigest
   readonly template: TemplateSource
-  /** The template's assets. Other renders share their bytes, so nobody may write to them. */
+  /** Other renders share the bytes of these assets, so nobody may write to them. */
   readonly assets: readonly Asset[]
-  /** Files from the hosts that the template lists, as far as we know that they are needed. The name of each is its URL. */
+  /** The files known to be needed from the hosts that the template lists. The name of each is its URL. */
   readonly fetched?: readonly Asset[]
-  /** A JSON object in UTF-8. It is parsed where the template runs: parsing can take seconds, and there a deadline can end it. */
+  /** A JSON object in UTF-8. It is parsed where the template runs, because parsing can take seconds, and there a deadline can end it. */
   readonly data: Uint8Array
   /** The template's options, overridden by the request's. */
   readonly options: RenderOptions
-  /** When the PDF says that it was created and changed. The same for each attempt, so that equal input gives equal bytes. */
+  /** The creation and modification date of the PDF. The same for each attempt, so that equal input gives equal bytes. */
   readonly date: Instant
-  /** Whether the template's page JavaScript may run, if the template asks for it. */
+  /** Whether the plan allows page JavaScript. It runs only if the template also asks for it. */
   readonly javascriptEnabled: boolean
-  /** True for a sandbox render: every page carries the TEST watermark. */
+  /** In a sandbox render every page carries the TEST watermark. */
   readonly isSandbox: boolean
-  /** Whether a caller waits for the document. Then it goes before those that nobody waits for. Absent means that nobody does. */
+  /** Whether a caller waits for the document. Such renders go first. */
   readonly isSync?: boolean
-  /** Gets what a react_pdf template writes to its console. Absent in the service, where nobody reads it. */
+  /** Receives the console output of a react_pdf template. Absent in the service, where nobody reads it. */
   readonly onConsole?: (line: ConsoleLine) => void
 }
 
-/** What a template wrote to its console. It may quote the data, so it is for the author alone: it is never logged, stored or answered. */
+/** A line of a template's console. It may quote the data, so it is for the author alone: it is never logged, stored or answered. */
 export interface ConsoleLine {
   readonly level: 'log' | 'info' | 'debug' | 'warn' | 'error'
   /** `template.tsx:12:5`. */
@@ -42,23 +41,22 @@ export interface ConsoleLine {
   readonly text: string
 }
 
-/** A finished document. */
 export interface Rendering<Bytes extends Uint8Array = Uint8Array> {
   readonly pdf: Bytes
   readonly pages: number
-  /** In document order. There may be any number. */
+  /** In document order, any number of them. */
   readonly warnings: readonly Warning[]
-  /** The parts of the render, in order. The last one ended just before this was returned. */
+  /** In order. The last phase ended just before this was returned. */
   readonly phases: readonly Phase[]
 }
 
 /**
- * Its availability is that of the threads and the browser it needs. Wait until it is ready before you call `render`: a render that is given
- * earlier loses its time.
+ * Its availability is that of the threads and the browser it needs. Wait until it is ready before you call `render`: an earlier render
+ * spends its deadline waiting.
  */
 export interface RenderEngine extends AsyncDisposable, Availability {
   readonly name: Engine
-  /** How many renders it does at the same time. The caller must respect it. */
+  /** Maximum of concurrent renders. The caller must respect it. */
   readonly slots: number
   /**
    * Makes the PDF. When `signal` aborts (deadline, caller gone), it rejects with the signal's reason and does not wait for the work to

@@ -1,8 +1,10 @@
-/** How long the parts of a render take, measured where they run: the clock of a thread need not agree with that of the process. */
+/**
+ * How long the parts of a render take. They are measured where they run, because the clock of a thread may differ from that of the process.
+ */
 
 /**
- * `evaluate`: the template becomes a tree of elements, or HTML. `layout`: they become boxes on pages; in html that includes the wait for a
- * page of the browser. `print`: the pages become a PDF.
+ * `evaluate`: the template becomes a tree of elements, or HTML. `layout`: that becomes boxes on pages; in html it includes the wait for a
+ * browser page. `print`: the pages become a PDF.
  */
 export interface Phase {
   readonly name: 'evaluate' | 'layout' | 'print'
@@ -10,13 +12,12 @@ export interface Phase {
 }
 
 interface PhaseTimer {
-  /** Ends a phase: it lasted since the last one, or since the timer was started. */
+  /** Ends a phase, which began at the end of the last one, or when the timer was started. */
   end(name: Phase['name']): void
-  /** The phases that have ended, in order. */
   readonly phases: readonly Phase[]
 }
 
-/** Starts a timer. `monotonic` returns milliseconds. */
+/** `monotonic` returns milliseconds. */
 export function startPhaseTimer(monotonic: () => number): PhaseTimer {
   const phases: Phase[] = []
   let begunAt = monotonic()

@@ -1,4 +1,4 @@
-/** Claims a render, renews the claim until the work under it has ended, and releases it if the work was left unfinished. */
+/** Claims a render, renews the claim until the work on it has ended, and releases it if the work was left unfinished. */
 import type { RenderRecord } from '@platen/contract/domain/render.ts'
 import type { Claim, ClaimResult, Lease } from '@platen/contract/port/render-ledger.ts'
 import { throwUnlessAborted } from '@platen/lib/race.ts'
@@ -6,23 +6,21 @@ import { CANCELED_POLL_MS, CLAIM_LEASE_MS, CLAIM_RENEW_MS } from './limit.ts'
 import type { Worker } from './port.ts'
 
 const SECOND_MS = 1000
-/** How long a stopping renderer may take to release a claim. Otherwise the claim expires by itself, only later. */
+/** How long a stopping renderer may take to release a claim. An unreleased claim expires by itself, only later. */
 const CLAIM_RELEASE_MS_MAX = SECOND_MS
 
-/** Claims the render as soon as the engine can begin it. Counts the attempt. */
+/** Waits until the engine is ready. Counts the attempt. */
 export async function claimRender(worker: Worker, record: RenderRecord): Promise<ClaimResult> {
   const { ledger, engine, drain, forceStop } = worker
-  // Check here, because an engine that is ready does not check `drain`. So a drain also leaves a crashed render to other renderers.
+  // Checked here, because a ready engine does not check `drain`. So a drain also leaves a crashed render to other renderers.
   drain.throwIfAborted()
-  // A claim counts as an attempt and starts the deadline. So we do not claim while the browser does not start.
+  // A claim counts as an attempt and starts the deadline. So there is no claim while the browser does not start.
   await engine.ready(drain)
   return await ledger.claim(record, leaseOf(worker), forceStop)
 }
 
 export interface ClaimRenewal extends AsyncDisposable {
-  /** Aborts when the claim is lost to another renderer. */
   readonly claimLost: AbortSignal
-  /** Aborts when the caller has canceled the render. */
   readonly canceled: AbortSignal
 }
 
@@ -48,16 +46,16 @@ export function renewClaim(worker: Worker, record: RenderRecord, claim: Claim): 
     claimLost: lost.signal,
     canceled: canceled.signal,
     async [Symbol.asyncDispose]() {
-      // With the default reason, a stack trace would be taken each time.
+      // The default reason would take a stack trace each time.
       over.abort('the attempt has ended')
       await Promise.all(working)
-      // If the render has ended, there is no claim to release.
+      // A render that has ended has no claim to release.
       if (worker.drain.aborted) await release(worker, record, claim)
     },
   }
 }
 
-/** Releases the claim, so that another renderer need not wait until it expires. Never throws, because the claim expires anyway. */
+/** Lets another renderer take the render before the claim expires. Never throws, because the claim expires anyway. */
 async function release(
   { ledger, clock, observer, settings }: Worker,
   record: RenderRecord,
@@ -70,7 +68,6 @@ async function release(
   }
 }
 
-/** The lease that a claim requests. */
 function leaseOf({ settings }: Worker): Lease {
   return { owner: settings.owner, leaseMs: CLAIM_LEASE_MS }
 }

@@ -8,19 +8,14 @@ export type Verdict =
   | { readonly kind: 'retry' }
   | { readonly kind: 'lost' }
 
-/** Why an attempt was interrupted from outside. */
 export interface Interruptions {
-  /** The deadline of the render has passed. */
   readonly deadline: AbortSignal
-  /** The sync caller has gone. */
   readonly callerGone: AbortSignal
-  /** The claim was lost to another renderer. */
   readonly claimLost: AbortSignal
-  /** The caller has canceled the render. */
   readonly canceled: AbortSignal
 }
 
-/** Classifies the error of an attempt. Interruptions come first: errors that an engine throws while it is being stopped mean nothing. */
+/** Interruptions come first: errors that an engine throws while it is being stopped mean nothing. */
 export function classifyError(error: unknown, interruptions: Interruptions, deadlineMs: number): Verdict {
   if (interruptions.claimLost.aborted) return { kind: 'lost' }
   if (interruptions.canceled.aborted) return { kind: 'failed', error: CANCELED }
@@ -35,7 +30,7 @@ export function classifyError(error: unknown, interruptions: Interruptions, dead
   return { kind: 'failed', error: DEFECT }
 }
 
-/** The failure of a render that used all its attempts and never ended. */
+/** For a render that used all its attempts and never ended. */
 export function crashed(attempts: number): Failure {
   return {
     code: 'render_crashed',
@@ -49,16 +44,14 @@ export const DEFECT: Failure = {
   message: 'the service failed to render this document; the log of the service has the cause under the render id',
 }
 
-/** The failure of a render that waited until its deadline for its inputs, or for its PDF to be stored. */
+/** For a render that waited until its deadline for its inputs, or for the storage of its PDF. */
 export const STORE_UNAVAILABLE: Failure = {
   code: 'internal',
   message: 'the storage of the service could not be reached within the deadline of the render; it can be tried again',
 }
 
-/** The failure of a render that no renderer took in time. */
 export const EXPIRED: Failure = { code: 'expired', message: 'no renderer took the render within 24 hours' }
 
-/** The failure of a render whose tenant was suspended while it waited. */
 export const SUSPENDED: Failure = {
   code: 'tenant_suspended',
   message: 'the subscription was suspended before the render began',

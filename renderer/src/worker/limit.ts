@@ -1,5 +1,3 @@
-/** Limits of how a worker waits and shuts down, each with its unit and the reason for its value. */
-
 const SECOND_MS = 1000
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -11,31 +9,30 @@ export const CLAIM_LEASE_MS = 15 * SECOND_MS
 export const CLAIM_RENEW_MS = CLAIM_LEASE_MS / 3
 
 /**
- * How often a running render is checked for whether its caller has canceled it: so it is stopped within a second. Most renders end before
- * their first check.
+ * How often a running render is checked for a cancellation: so it is stopped within a second. Most renders end before their first check.
  */
 export const CANCELED_POLL_MS = SECOND_MS / 2
 
-/** How often a render that another renderer holds is checked. When it is released, a sync caller is still waiting for it. */
+/** How often a render that another renderer holds is checked, so that its sync caller still waits when it is released. */
 export const HELD_POLL_MS_MAX = SECOND_MS
 
-/** Sync renders that a worker buffers to serve tenants in turn: more than arrive while one waits. A record is some KiB, at most 200. */
+/** Sync renders that a worker buffers to serve tenants in turn: more than arrive while one waits. A record has some KiB, at most 200. */
 export const SYNC_BUFFERED_MAX = 256
 
 /**
- * How long a caller that sends one sync render after the other takes between two. An async render that began in this pause would share the
- * cores with the next one. Html renders beside sixty queued ones took 1.7 times as long as alone without this, and 1.2 times with it. Where only
- * one async render may run beside sync ones, the next one begins after the same pause: with 220 queued, p95 of the sync ones was then 1.4
- * times that alone, not 1.6.
+ * The pause of a caller that sends sync renders one after the other. An async render that began in this pause would share the cores with
+ * the next sync one. Html renders beside sixty queued ones took 1.7 times as long as alone without this, and 1.2 times with it. If only one
+ * async render may run beside sync ones, the next one begins after the same pause: with 220 queued, p95 of the sync ones was then 1.4 times
+ * that alone, not 1.6.
  */
 export const SYNC_PAUSE_MS_MAX = 20
 
-/** Longest wait of a slot before it retries a step it depends on. Keeps the delay short after a store is back. */
+/** Longest wait before a slot retries a step it depends on. Keeps the delay short after a store is back. */
 export const STORE_RETRY_MS_MAX = 2 * SECOND_MS
 
 /**
- * Renders that are stored outside of the slots, for each slot. Storing takes three round trips to S3 and Kafka, often longer than making a
- * small document. After a crash of the process all of them are rendered again, so they are few.
+ * Renders per slot that are stored outside of the slots. Storing takes three round trips to S3 and Kafka, often longer than making a small
+ * document. There are few, because after a crash of the process all of them are rendered again.
  */
 export const STORING_PER_SLOT_MAX = 4
 
@@ -45,8 +42,8 @@ export const STORING_PER_SLOT_MAX = 4
  */
 export const SYNC_STORING_PER_SLOT_MAX = 16
 
-/** Bytes of the PDFs of one engine that are stored outside of the slots. A larger PDF keeps its slot until it is stored. */
+/** Bytes of an engine's PDFs that are stored outside of the slots. A larger PDF keeps its slot until it is stored. */
 export const STORING_BYTES_MAX = 32 * MIB
 
-/** Storing takes longer than this only while a store is overloaded or away. */
+/** Storing takes longer than this only while a store is overloaded or unavailable. */
 export const STORE_SLOW_MS = SECOND_MS

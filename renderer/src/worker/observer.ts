@@ -1,6 +1,6 @@
 /**
- * Writes the logs, spans and metrics of the renders of a worker. The stages of a render tell it what they do and how that ended; it decides
- * nothing, waits for nothing and never fails.
+ * Writes the logs, spans and metrics of a worker's renders. The stages of a render report what they do and how it ended; the observer
+ * decides nothing, waits for nothing and never fails.
  */
 import type { RenderEvent } from '@platen/contract/domain/event.ts'
 import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
@@ -22,7 +22,6 @@ interface ObserverPorts {
   readonly tracer: Tracer
 }
 
-/** The event log, by the name of its topic. */
 const EVENTS = 'render.events'
 
 export type RenderObserver = ReturnType<typeof renderObserver>
@@ -30,9 +29,7 @@ export type RenderObserver = ReturnType<typeof renderObserver>
 export function renderObserver({ clock, log, meter, tracer }: ObserverPorts) {
   const traceIdOf = ({ trace }: RenderRecord) => tracer.exportedTraceId(trace)
   return {
-    /** A slot of the engine is busy, until this is disposed. */
     busy: (engine: Engine) => meter.busy(engine),
-    /** An attempt begins. It ends when this is disposed. */
     attempt(accepted: RenderRecord, attempt: number) {
       const { trace: parent, acceptedAt, id } = accepted
       const queueName = queueNameOf(accepted)
@@ -40,26 +37,25 @@ export function renderObserver({ clock, log, meter, tracer }: ObserverPorts) {
       const attributes = { ...messagingAttributes(queueName, 'process', id), ...own }
       const span = tracer.start(`process ${queueName}`, { kind: 'consumer', parent, attributes })
       if (attempt === 1) {
-        // By what the record says: the wait begins by the clock of the API process, which need not agree with ours.
+        // By the times in the record: the clock of the API process need not agree with ours.
         const waiting = { parent: parent ?? span.context, startedAt: acceptedAt, attributes: own }
         tracer.start('queue', waiting).end({ endedAt: Math.max(acceptedAt, clock.now()) })
       }
       return {
-        /** The record, in whose trace the attempt is the parent of what follows. */
+        /** The record whose trace has the attempt as parent of the later spans. */
         record: withTrace(accepted, span.context),
         ended: ({ outcome }: Manifest) =>
           span.end({ error: outcome.status === 'failed' ? outcome.error.code : undefined }),
         [Symbol.dispose]: () => span.end(),
       }
     },
-    /** The engine begins. It ends when this is disposed. */
     rendering(record: RenderRecord, attempt: number) {
       const fields = { ...logFieldsOf(record), attempt }
       const span = tracer.start('render', { parent: record.trace, attributes: { 'platen.engine': record.engine } })
       meter.begun(record, { attempt, waitedMs: clock.now() - record.acceptedAt, traceId: traceIdOf(record) })
       log.debug(fields, 'render started')
       return {
-        /** The engine measured its phases where it runs: one after the other, and the last one ended just now. */
+        /** The engine measured its phases where they ran: one after the other, and the last one ended just now. */
         made(phases: readonly Phase[]) {
           let startedAt = clock.now() - phases.reduce((sum, { durationMs }) => sum + durationMs, 0)
           for (const { name, durationMs } of phases) {
@@ -68,7 +64,7 @@ export function renderObserver({ clock, log, meter, tracer }: ObserverPorts) {
             startedAt = endedAt
           }
         },
-        /** A failure of the template concerns the tenant and is in the outcome. Only our own failures get a log line here. */
+        /** A failure of the template concerns the tenant and is in the outcome. Only our own failures get a log line. */
         stopped(verdict: Verdict, err?: unknown) {
           span.end({ error: verdict.kind === 'failed' ? verdict.error.code : verdict.kind })
           if (verdict.kind === 'retry') log.warn({ ...fields, err }, 'render attempt crashed, retrying')
@@ -87,17 +83,16 @@ export function renderObserver({ clock, log, meter, tracer }: ObserverPorts) {
       const { trace: parent } = event.manifest.render
       return inSpan(tracer, [`send ${EVENTS}`, { kind: 'producer', parent, attributes }], send)
     },
-    /** A render has an outcome, which this worker was the first to write. */
+    /** This worker was the first to write the outcome. */
     decided: (record: RenderRecord, { outcome }: Manifest) => meter.ended(record, outcome, traceIdOf(record)),
     deadLettered: (reason: Parameters<RendererMeter['deadLettered']>[0]) => meter.deadLettered(reason),
-    /** A render has ended and has left the queue. */
     done(record: RenderRecord, manifest: Manifest) {
       const { outcome } = manifest
       const { finishedAt, durationMs } = outcome
       const attempt = 'attempt' in manifest ? manifest.attempt : 0
-      // Until the last attempt began, with the time to fetch the data.
+      // Until the last attempt began, including the time to fetch the data.
       const queueWaitMs = Math.max(0, finishedAt - durationMs - record.acceptedAt)
-      // Their messages quote the template and the data.
+      // Counts and codes only: the messages quote the template and the data.
       const warnings = warningCountOf(outcome)
       const warned = warnings > 0 && { warnings, warningCodes: warningCodesOf(outcome) }
       const fields = { ...logFieldsOf(record), attempt, queueWaitMs, durationMs, ...warned }

@@ -34,16 +34,15 @@ export interface WorkerPorts {
 }
 
 export interface WorkerSettings {
-  /** Identifies this process and this start of it in claims. */
+  /** Identifies this start of this process in claims. */
   readonly owner: string
-  /** The bucket of manifests and templates. */
   readonly serviceBucket: string
   readonly eventKey: () => EventKey
-  /** The lanes that it takes renders from. Absent means all. */
+  /** The lanes that it serves. Absent means all. */
   readonly lanes?: readonly Lane[]
 }
 
-/** The worker of one engine, as the stages of a render see it. They tell the observer what they do, and log and count nothing themselves. */
+/** The worker of one engine, for the stages of a render. They report to the observer, and log and count nothing themselves. */
 export interface Worker
   extends Omit<WorkerPorts, 'queue' | 'log' | 'meter' | 'tracer' | keyof RetryingPorts>,
     RetryingPorts,
@@ -55,7 +54,7 @@ export interface Worker
 }
 
 interface StopSignals {
-  /** Aborts when the worker must begin nothing more. */
+  /** Aborts when the worker must begin no more renders. */
   readonly drain: AbortSignal
   /** Aborts when the worker must leave its running renders to others, at whatever stage they are. */
   readonly forceStop: AbortSignal
@@ -64,13 +63,13 @@ interface StopSignals {
 type RetryingPorts = ReturnType<typeof retryingPorts>
 
 /**
- * The ports, which repeat the calls that a render depends on until the port is available or the signal of the call aborts. The slots wait
- * meanwhile, sooner or later: other renders would wait for the same port, and a render with a known outcome must not run again. All other
- * calls are made once, because their callers can go on without them.
+ * Repeats the calls that a render depends on until the port is available or the signal of the call aborts. The slots wait meanwhile: other
+ * renders would wait for the same port, and a render with a known outcome must not run again. All other calls are made once, because their
+ * callers can go on without them.
  *
- * A drain does not wait for an event log or a queue that is away. By then the manifest is stored, and the render is still in the queue. So
- * whoever gets the render next finds the manifest, publishes the same event and charges nothing twice. A drain does wait for the store:
- * what is not stored would have to be rendered again, and a sync caller already has the answer.
+ * A drain does not wait for an unavailable event log or queue. By then the manifest is stored, and the render is still in the queue. So the
+ * next worker that gets the render finds the manifest, publishes the same event and charges nothing twice. A drain does wait for the store:
+ * an unstored PDF would have to be rendered again, and a sync caller already has the answer.
  */
 export function retryingPorts(
   ports: WorkerPorts,
@@ -81,7 +80,7 @@ export function retryingPorts(
   const policy = { clock, log, waitMsMax: STORE_RETRY_MS_MAX }
   const ofStore = { ...policy, dependency: 'artifact store' }
   const whileServing = { ...policy, repeatUntil: drain }
-  // The deadline of a render ends the repeats, but no try. So a PDF gets at least one whole try, however long the rest took.
+  // The deadline of a render ends the repeats, but not a running try. So a PDF gets at least one whole try, however long the rest took.
   const pdfs: Pick<ArtifactStore, 'put'> = { put: (address, bytes) => artifacts.put(address, bytes, forceStop) }
   return {
     ledger: retrying(ports.ledger, ['claim', 'complete'], { ...policy, dependency: 'render ledger' }),
@@ -95,7 +94,7 @@ export function retryingPorts(
   }
 }
 
-/** Resolves like `call`. Resolves to undefined if `deadline` has ended the call. */
+/** Resolves to undefined if `deadline` has ended the call. */
 export async function beforeDeadline<T>(deadline: AbortSignal, call: Promise<T>): Promise<T | undefined> {
   try {
     return await call

@@ -7,7 +7,8 @@
  * - The event's id follows from the manifest.
  * - The ledger keeps the first outcome.
  * - The limiter charges an id once.
- * So if a process dies between two stages, the next one finishes the render, once. A claim counts the attempt before the work begins. So a
+ *
+ * So if a process dies between two stages, the next one finishes the render, once. A claim counts the attempt before the work begins, so a
  * render that kills its renderer ends as `render_crashed` and is not tried for ever.
  */
 
@@ -40,20 +41,17 @@ import {
 } from './record-outcome.ts'
 import { type RenderResult, render } from './render.ts'
 
-/** How the work on a queued render ended. */
 type Ending =
-  /** It has an outcome, of this attempt or of another one. */
+  /** This attempt or another one gave it an outcome. */
   | { readonly kind: 'ended'; readonly manifest: Manifest }
-  /** It crashed its renderer in every allowed attempt. */
   | { readonly kind: 'crashed'; readonly manifest: Manifest }
-  /** It has ended, and its manifest is damaged. */
   | { readonly kind: 'unreadable'; readonly error: UnreadableManifest }
   /** Another renderer has claimed it until `until`, unless it renews its claim. */
   | { readonly kind: 'deferred'; readonly until: Instant }
 
 /**
- * Processes a queued render. If that fails, it stays in the queue and is delivered again, to others or after a restart. Calls `onRendered`
- * with the size of the document when the engine is free for another one: the rest is storing. Never rejects.
+ * Processes a queued render. If that fails, the render stays in the queue and is delivered again, to others or after a restart. Calls
+ * `onRendered` with the size of the document when the engine is free for another one, before the document is stored. Never rejects.
  */
 export async function processRender(
   worker: Worker,
@@ -71,7 +69,7 @@ export async function processRender(
   }
 }
 
-/** The stages of a render, in as many attempts as that needs. Holds the claim of an attempt until its outcome is published. */
+/** Runs as many attempts as needed. Holds the claim of an attempt until its outcome is published. */
 async function runStages(worker: Worker, accepted: RenderRecord, onRendered: (bytes: number) => void): Promise<Ending> {
   for (;;) {
     const answer = await claimRender(worker, accepted)
@@ -80,7 +78,7 @@ async function runStages(worker: Worker, accepted: RenderRecord, onRendered: (by
     using observed = worker.observer.attempt(accepted, attempt)
     const { record } = observed
     await using claim = renewClaim(worker, record, answer.claim)
-    // An earlier attempt may have died after it wrote its manifest and before it published its event.
+    // An earlier attempt may have died between its manifest and its event.
     const earlier = attempt > 1 ? await findManifest(worker, record) : undefined
     if (earlier !== undefined) return endingOf(await publishOutcome(worker, record, earlier))
     const refusal = answer.isCanceled ? CANCELED : refusalOf(worker, record)
@@ -96,7 +94,6 @@ async function runStages(worker: Worker, accepted: RenderRecord, onRendered: (by
   }
 }
 
-/** Stores the PDF and the manifest. */
 function store(
   worker: Worker,
   record: RenderRecord,
@@ -108,7 +105,6 @@ function store(
   })
 }
 
-/** Ends the work on a render that was not granted to this worker. */
 async function endUnclaimed(
   worker: Worker,
   record: RenderRecord,
@@ -124,7 +120,7 @@ async function endUnclaimed(
   }
 }
 
-/** Why a render must not begin. A render can wait long after its admission. */
+/** Why a render must not begin. It can wait long after its admission. */
 function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure | undefined {
   if (clock.now() - record.acceptedAt > QUEUE_AGE_MS_MAX) return EXPIRED
   const tenant = directory.current().tenants.get(record.tenant)
@@ -132,14 +128,16 @@ function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure 
   return tenant?.account === record.account && tenant.suspended ? SUSPENDED : undefined
 }
 
-/** A defect of ours ends the render it hits, so that the render is not tried for ever. A render whose manifest is of a newer format has ended. */
+/**
+ * A defect of ours ends the render it hits, so that the render is not tried for ever. A render with a manifest of a newer format has ended
+ * already.
+ */
 async function failByDefect(worker: Worker, record: RenderRecord, error: unknown): Promise<Ending> {
   if (worker.drain.aborted || error instanceof UnreadableManifest || error instanceof NewerFormat) throw error
   worker.observer.failedByDefect(record, error)
   return await fail(worker, record, { attempt: 1, error: DEFECT })
 }
 
-/** Ends a render without a run of its engine. */
 async function fail(
   worker: Worker,
   record: RenderRecord,
@@ -165,7 +163,6 @@ function unreadableOrThrow(error: unknown): Ending {
   throw error
 }
 
-/** What becomes of the render in the queue, by the ending. */
 function finish(worker: Worker, queued: QueuedRender, ending: Ending): Promise<void> {
   switch (ending.kind) {
     case 'ended':
@@ -178,7 +175,7 @@ function finish(worker: Worker, queued: QueuedRender, ending: Ending): Promise<v
   }
 }
 
-/** Removes the render from the queue. An engineer will want to see one that crashed its renderer. */
+/** A render that crashed its renderer becomes a dead letter, for an engineer to see. */
 async function acknowledge(
   worker: Worker,
   queued: QueuedRender,
@@ -197,7 +194,7 @@ async function acknowledge(
 
 /**
  * A render with an unreadable manifest must not block other renders, so it becomes a dead letter. The caller sees a defect, unless an
- * outcome was shown before. Nothing is charged beyond what was charged already. Stored objects stay.
+ * outcome was shown before. Nothing more is charged. Stored objects stay.
  */
 async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error: UnreadableManifest): Promise<void> {
   const { record } = queued
@@ -211,8 +208,8 @@ async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error:
 }
 
 /**
- * Deletes the data that only this render needed. Of a deleted render, deletes everything: whoever erased it may not have known where it is
- * stored, or a killed renderer stored a PDF later. If the store is unavailable, retention deletes it later together with the render.
+ * Deletes the data that only this render needed. For an erased or removed render, deletes everything: the eraser may not have known where
+ * it is stored, or a killed renderer stored a PDF later. If the store is unavailable, retention deletes it later together with the render.
  */
 async function removeStored(
   { source, artifacts, observer, forceStop }: Worker,
@@ -231,7 +228,7 @@ async function removeStored(
   }
 }
 
-/** A drain leaves the render to others, and a manifest of a newer format to a newer version. Anything else is a defect. */
+/** A drain leaves the render to others. Any other error is logged. */
 function tellUnfinished({ drain, forceStop, observer }: Worker, record: RenderRecord, err: unknown): void {
   const isLeft = [drain, forceStop].some(({ aborted, reason }) => aborted && err === reason)
   if (isLeft) observer.handedOver(record)

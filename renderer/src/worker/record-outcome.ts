@@ -25,7 +25,7 @@ import { STORE_UNAVAILABLE } from './classify-error.ts'
 import { beforeDeadline, type Worker } from './port.ts'
 import type { RenderResult } from './render.ts'
 
-/** Sends the reply to a sync caller if that is possible now. If not, the caller can still read the outcome. */
+/** Sends the reply to a sync caller if possible. If not, the caller can still read the outcome. */
 export async function replyToCaller(worker: Worker, record: RenderRecord, result: RenderResult): Promise<void> {
   const { replies, observer, forceStop } = worker
   if (record.mode !== 'sync') return
@@ -46,7 +46,6 @@ function replyOf(result: RenderResult): Reply {
   return { kind, pdf: [pdf], sha256, durationMs, pages, warnings: warningCountOf(result) }
 }
 
-/** Stores the PDF, if there is one, and returns the outcome. */
 export async function storePdf(worker: Worker, record: RenderRecord, result: RenderResult): Promise<Outcome> {
   const end = { finishedAt: worker.clock.now(), durationMs: result.durationMs }
   const warned = warningsIn(result)
@@ -81,7 +80,7 @@ export async function recordOutcome(
     const pdf = pdfOf(outcome)
     if (pdf !== undefined && pdf.key !== pdfOf(manifest.outcome)?.key) await artifacts.delete(pdf, forceStop)
   }
-  // Whoever completes a cancellation counts it.
+  // A cancellation is counted when it is completed.
   if (manifest.kind !== 'canceled') observer.decided(record, manifest)
   return manifest
 }
@@ -96,8 +95,8 @@ async function manifestOf(
 }
 
 /**
- * Replaces a cancellation by the manifest of its render, and tells a sync caller. Two renderers may do this at once, and write the same. An
- * erasure at this very moment may be overwritten; its order finds the render again.
+ * Replaces a cancellation by the manifest of its render, and answers a sync caller. Two renderers may do this at once, and write the same.
+ * An erasure at this very moment may be overwritten; its order finds the render again.
  */
 async function completeCancellation(
   worker: Worker,
@@ -119,7 +118,7 @@ function pdfOf(outcome: Outcome): ArtifactAddress | undefined {
 
 /**
  * Publishes what follows from a manifest: the event (unless the render was abandoned or erased), the charge or refund, and the status view.
- * The view comes last. So a store that keeps all three in order shows no render as ended before it was charged.
+ * The view comes last, so a store that keeps all three in order shows no render as ended before it was charged.
  */
 export async function publishOutcome(worker: Worker, record: RenderRecord, found: Manifest): Promise<Manifest> {
   const { ledger, limiter, forceStop } = worker
@@ -141,13 +140,12 @@ function appendEvent(
   return observer.sending(event, () => events.append(event, forceStop))
 }
 
-/** Reads the outcome of a render, if there is one. */
+/** Undefined if the render has no outcome yet. */
 export async function findManifest(worker: Worker, record: RenderRecord): Promise<Manifest | undefined> {
   const bytes = await worker.artifacts.get(manifestAddress(record.id, worker.settings.serviceBucket), worker.forceStop)
   return bytes && decodeManifest(bytes)
 }
 
-/** Reads the outcome of a render that has ended. */
 export async function requireManifest(worker: Worker, record: RenderRecord): Promise<Manifest> {
   const manifest = await findManifest(worker, record)
   assert(manifest !== undefined, 'a render that has ended has a manifest')

@@ -11,7 +11,7 @@ import type { ClaimRenewal } from './claim.ts'
 import { classifyError, STORE_UNAVAILABLE, type Verdict } from './classify-error.ts'
 import { beforeDeadline, type Worker } from './port.ts'
 
-/** The result of a render: a PDF to store before `storeDeadline` aborts, or the reason why there is none. */
+/** A PDF to store before `storeDeadline` aborts, or the reason why there is none. */
 export type RenderResult =
   | (Document & {
       readonly kind: 'rendered'
@@ -22,7 +22,6 @@ export type RenderResult =
     })
   | (Warned & { readonly kind: 'failed'; readonly durationMs: number; readonly error: Failure })
 
-/** A finished document, with as many of its warnings as are kept. */
 type Document = Pick<Rendering, 'pdf' | 'pages'> & Warned
 
 /** Why an attempt has no result: the renderer crashed, or the claim was lost. */
@@ -30,7 +29,6 @@ type Interrupted = Exclude<Verdict, { kind: 'failed' }>
 
 const NEVER = new AbortController().signal
 
-/** Fetches the inputs of the render and runs the engine, until an interruption. */
 export async function render(
   worker: Worker,
   record: RenderRecord,
@@ -73,7 +71,7 @@ export async function render(
     observed.stopped(verdict, error)
     return verdict.kind === 'failed' ? { ...verdict, durationMs: durationMs() } : verdict
   } finally {
-    // With the default reason, a stack trace would be taken each time.
+    // The default reason would take a stack trace each time.
     over.abort('the attempt has ended')
   }
 }
@@ -83,7 +81,6 @@ function refuseOversize({ byteLength }: Uint8Array): void {
   throw new ServiceError('template_error', `the PDF has ${byteLength} bytes; at most ${PDF_BYTES_MAX} are allowed`)
 }
 
-/** Why a strict render fails. */
 function strictFailure({ strict, options }: RenderRecord, warned: Warned): Failure | undefined {
   const isStrict = strict === true || options.strict === true
   return isStrict && warned.warnings !== undefined ? documentWarnings(warned) : undefined

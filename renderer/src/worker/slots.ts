@@ -1,6 +1,6 @@
 /**
- * Decides which lane a free slot serves next: `sync` first, then `async` and `bulk` 4:1. Beside sync renders, a slot may pause between
- * two others; apart from that, it is never idle while a render waits that it may serve. Pure.
+ * Decides which lane a free slot serves next: `sync` first, then `async` and `bulk` 4:1. Beside sync renders, a slot may pause between two
+ * others. Apart from that, it is never idle while a render waits that it may serve. Pure.
  */
 import { SYNC_SLOTS } from '@platen/contract/domain/limit.ts'
 import type { Lane } from '@platen/contract/domain/render.ts'
@@ -8,47 +8,42 @@ import type { Lane } from '@platen/contract/domain/render.ts'
 /** Async renders per bulk render while both lanes have renders. */
 export const ASYNC_PER_BULK = 4
 
-/** What a slot remembers between renders: the async renders it served since the last bulk render. */
+/** The async renders that a slot served since its last bulk render. */
 export type LaneTurn = number
 
-/** The lanes in the order in which to try them. */
 export function laneOrder(turn: LaneTurn): readonly Lane[] {
   return turn < ASYNC_PER_BULK ? ['sync', 'async', 'bulk'] : ['sync', 'bulk', 'async']
 }
 
-/** How many renders the slots of an engine run now. */
 export interface SlotLoad {
   sync: number
-  /** Sync renders that run, or ended a moment ago: their caller may be about to send the next one. */
+  /** Running sync renders, and those that ended a moment ago: their caller may be about to send the next one. */
   recentSync: number
-  /** Async and bulk renders. */
+  /** Running async and bulk renders. */
   others: number
   /** Async and bulk renders that ended a moment ago beside a sync one. */
   recentOthers: number
 }
 
 export interface SlotCapacity {
-  /** The lanes that this worker serves. */
   readonly served: readonly Lane[]
   readonly load: SlotLoad
   /** The slots that are not reserved for sync renders. */
   readonly slots: number
-  /** Whether a slot that is reserved for sync renders is idle. */
   readonly isSyncSlotIdle: boolean
 }
 
 interface AllSlots {
   readonly load: SlotLoad
   readonly slots: number
-  /** The slots that are reserved for sync renders. */
   readonly syncSlots: number
 }
 
 /**
- * The lanes from which a render may begin now in a slot that is not reserved for sync renders. A sync render is left to a reserved slot
- * that is idle: it would otherwise take the place of an async or bulk one. While a sync render runs, and for a moment after it, one async
- * or bulk render fewer may run, because they share the cores. But at least one may always run. Where that is the only one, it leaves the
- * cores to the sync renders for a moment before the next one begins.
+ * The lanes from which a render may begin now in a slot that is not reserved for sync renders. An idle reserved slot takes sync renders,
+ * which would otherwise take the place of an async or bulk one. While a sync render runs, and for a moment after it, one async or bulk
+ * render fewer may run, because they share the cores, but always at least one. If that is the only one, the next one begins a moment later,
+ * to leave the cores to the sync renders.
  */
 export function startableLanes(order: readonly Lane[], capacity: SlotCapacity): readonly Lane[] {
   const { served, load, slots, isSyncSlotIdle } = capacity
@@ -59,8 +54,8 @@ export function startableLanes(order: readonly Lane[], capacity: SlotCapacity): 
 }
 
 /**
- * How full the slots are for a lane, from 0 to 1. At 1, no render of the lane may begin until another one ends. `slots` is the number of
- * all slots. The share of busy slots alone would never be 1 without sync renders, because no other lane may use the reserved ones.
+ * How full the slots are for a lane, from 0 to 1. At 1, no render of the lane may begin until another one ends. `slots` counts all slots.
+ * The share of busy slots alone would never be 1 without sync renders, because no other lane may use the reserved ones.
  */
 export function saturationOf(lane: Lane, { load, slots, syncSlots }: AllSlots): number {
   const all = (load.sync + load.others) / slots
@@ -72,15 +67,14 @@ function othersMaxOf(load: SlotLoad, slots: number): number {
   return Math.max(1, load.recentSync > 0 ? slots - 1 : slots)
 }
 
-/** How many slots of an engine are reserved for sync renders. None if the worker serves no other lane or has only one slot. */
+/** The slots of an engine that are reserved for sync renders. None if the worker serves no other lane or has only one slot. */
 export function syncSlotsOf(slots: number, served: readonly Lane[]): number {
   return served.includes('sync') && served.length > 1 ? Math.min(SYNC_SLOTS, slots - 1) : 0
 }
 
-/** What a slot serves that is reserved for sync renders: no async render is ever before them. */
+/** The lanes of a slot that is reserved for sync renders: no async render is ever before them. */
 export const SYNC_ONLY: readonly Lane[] = ['sync']
 
-/** The turn after a render of the lane `served`. */
 export function turnAfter(turn: LaneTurn, served: Lane): LaneTurn {
   switch (served) {
     case 'sync':

@@ -1,7 +1,7 @@
 /**
  * Buffers sync renders and serves their tenants in turn. A lane itself is first in, first out: a tenant that sends forty renders which run
- * into their deadline would block all others until their callers have left. Here a tenant is served again only after each other tenant. The
- * last free slot goes only to a tenant without a running sync render.
+ * into their deadline would block all others until their callers have left. Here a tenant is served again only after every other tenant.
+ * The last free slot goes only to a tenant without a running sync render.
  */
 
 import type { TenantId } from '@platen/contract/domain/tenant.ts'
@@ -9,15 +9,14 @@ import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import { SYNC_BUFFERED_MAX } from './limit.ts'
 
 export interface SyncQueue {
-  /** The next render that may begin, or undefined. `isLastSlot` says that no other slot is free. */
   take(isLastSlot: boolean): QueuedRender | undefined
-  /** Records that a render from `take` has ended. */
+  /** Call it when a render from `take` has ended. */
   markEnded(queued: QueuedRender): void
 }
 
-/** Opens the queue. `poll` returns the next render of the lane, in order of arrival. */
+/** `poll` returns the next render of the lane, in order of arrival. */
 export function openSyncQueue(poll: () => QueuedRender | undefined): SyncQueue {
-  /** The waiting renders by tenant. The first tenant is served next. */
+  /** The first tenant is served next. */
   const byTenant = new Map<TenantId, QueuedRender[]>()
   const running = new Map<TenantId, number>()
   let waiting = 0
@@ -40,7 +39,6 @@ export function openSyncQueue(poll: () => QueuedRender | undefined): SyncQueue {
       for (const [tenant, waitingOfTenant] of byTenant) {
         if (isLastSlot && running.has(tenant)) continue
         const queued = waitingOfTenant.shift()
-        // The tenant goes to the end, behind each other tenant.
         byTenant.delete(tenant)
         if (waitingOfTenant.length > 0) byTenant.set(tenant, waitingOfTenant)
         if (queued === undefined) continue

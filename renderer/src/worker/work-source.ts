@@ -1,6 +1,6 @@
 /**
- * Collects the inputs of a queue record for an engine: the template by its digest, its assets, and data too large for the record. Checks
- * everything that has a digest after reading it from the store. A damaged object is never rendered.
+ * Collects the inputs of a queue record for an engine: the template by its digest, its assets, and data too large for the record. Verifies
+ * every object that has a digest after reading it: a damaged object is never rendered.
  */
 import assert from 'node:assert/strict'
 import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/domain/render.ts'
@@ -21,17 +21,17 @@ interface WorkSource {
   /** Throws `Unavailable` if the artifact store cannot be reached, and another error if a stored object is not what was put there. */
   workOf(record: RenderRecord, signal: AbortSignal): Promise<RenderWork>
   /**
-   * The record of a render with its file name and webhook URL, also if those are stored. Without them if the stored request is gone: then
-   * the render was erased, or it has ended. Throws `Unavailable`.
+   * The record of a render with its file name and webhook URL, even if those are stored. Without them if the stored request is gone: then
+   * the render was erased, or has ended. Throws `Unavailable`.
    */
   withRequest(record: RenderRecord, signal: AbortSignal): Promise<RenderRecord>
-  /** Removes the inputs that only this render needed, after it has ended. */
+  /** Call it after the render has ended. */
   removeInput(record: RenderRecord, signal: AbortSignal): Promise<void>
 }
 
 type StoredData = Extract<RenderRecord['data'], { stored: unknown }>
 
-/** Templates in the cache. The least recently used goes first. With 128 KiB of source each, this is a few tens of MiB at most. */
+/** Templates in the LRU cache. With 128 KiB of source each, this is a few tens of MiB at most. */
 const TEMPLATES_MAX = 200
 
 export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string): WorkSource {
@@ -98,9 +98,9 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
   }
 }
 
-/** The stored requests of the renders in hand. Each is fetched once. */
+/** Fetches each stored request of the running renders once. */
 function openStoredRequests(artifacts: Pick<ArtifactStore, 'get'>) {
-  /** By the data of a record, which is the same object in all copies of the record, and gone with the last of them. */
+  /** By the data of a record: all copies of the record share this object, and it is freed with the last of them. */
   const known = new WeakMap<StoredData, StoredRequest>()
   return {
     /** Undefined if it is gone. */
@@ -116,7 +116,7 @@ function openStoredRequests(artifacts: Pick<ArtifactStore, 'get'>) {
   }
 }
 
-/** Parses an object that this service wrote before the record that names it. So it is what was written, or it is damaged. */
+/** This service wrote the object before the record that names it. So it is what was written, or it is damaged. */
 function parseJson(bytes: Uint8Array): unknown {
   return JSON.parse(Buffer.from(bytes).toString())
 }

@@ -1,6 +1,6 @@
 /**
  * Parses and validates request bodies in worker threads. A caller can make a body that takes seconds to parse or to validate. On the main
- * thread, all other callers would wait for that. Each tenant uses one thread at a time, so that it delays only itself.
+ * thread, all other callers would wait. Each tenant uses one thread at a time, so it delays only itself.
  */
 
 import { type ErrorDetail, ServiceError } from '@platen/contract/domain/error.ts'
@@ -33,19 +33,17 @@ const BODY_CHECK_THREADS_IDLE_MS = 30 * SECOND_MS
 
 export interface BodyChecks extends AsyncDisposable {
   /**
-   * Parses the body of a tenant, and computes its fingerprint if requested. Throws `INVALID_PAYLOAD`, whose message quotes nothing, and
-   * as `faultsOf` does.
+   * Parses the body of a tenant, and computes its fingerprint if requested. Throws `INVALID_PAYLOAD`, whose message quotes nothing, and as
+   * `faultsOf` does.
    */
   readonly parse: (tenant: TenantId, task: ParseTask, signal: AbortSignal) => Promise<ParsedRequest>
-  /** The same for the body of a batch. */
   readonly parseBatch: (tenant: TenantId, task: ParseBatchTask, signal: AbortSignal) => Promise<ParsedBatch>
   /**
-   * Validates data against the schema of a template. Returns the faults; none when it fits. Paths are those in
-   * the data, and no message contains a value. Throws `Unavailable` when that takes longer than a request may wait, and the reason of the
-   * signal.
+   * Validates data against the schema of a template. Returns the faults. Paths are relative to the data, and no message contains a value.
+   * Throws `Unavailable` if that takes longer than a request may wait, and the reason of the signal.
    */
   readonly faultsOf: (template: Template, data: RequestData, signal: AbortSignal) => Promise<readonly ErrorDetail[]>
-  /** Validates the data of all items of a batch, given as its lines. Paths are those in the body. */
+  /** Validates the data of all items of a batch, given as its lines. Paths are relative to the body. */
   readonly faultsOfBatch: (
     template: Template,
     lines: Uint8Array,
@@ -55,10 +53,10 @@ export interface BodyChecks extends AsyncDisposable {
 
 /** Heap of one thread. A body of 10 MiB of the smallest values needs a third of it. */
 const HEAP_MIB_MAX = 1024
-/** The part of it for new objects. What is parsed is kept to the end of its task anyway. */
+/** The young generation of that heap. Parsed data is kept to the end of its task anyway. */
 const YOUNG_GENERATION_MIB = 12
 
-/** Starts the first thread now, and others when needed. Closing ends them, whatever they do. */
+/** Starts the first thread now, and others when needed. Closing ends them, even during a task. */
 export function openBodyChecks(clock: Clock): BodyChecks {
   const run = openThreads(clock)
   const texts = new WeakMap<JsonObject, string>()
@@ -109,7 +107,6 @@ interface ThreadTask {
   /** An export of `check-thread.ts`. */
   readonly name: 'parse' | 'parseBatch' | 'validate' | 'validateBatch'
   readonly task: unknown
-  /** The bytes of the task. They are transferred to the thread. */
   readonly transfer: ArrayBuffer
 }
 
@@ -145,7 +142,6 @@ function openThreads(clock: Clock): Threads {
   return Object.assign(run, { [Symbol.asyncDispose]: () => pool.destroy() })
 }
 
-/** Tells whether the schema accepts every object. */
 function takesEverything(schema: JsonObject): boolean {
   return Object.keys(schema).every((keyword) => keyword === 'type') && schema['type'] === 'object'
 }

@@ -1,4 +1,4 @@
-/** The code of a check thread. It runs one task after the other. */
+/** The code of a check thread. It runs one task at a time. */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { type ParseBatchTask, type ParsedBatch, parseBatch as parseBatchHere } from './parse-batch.ts'
 import { type ParsedAnswer, type ParsedRequest, type ParseTask, parseRequest } from './parse-request.ts'

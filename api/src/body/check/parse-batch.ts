@@ -1,6 +1,6 @@
 /**
- * Converts the body of a batch to a request, as far as the body alone allows. Each item is parsed and checked alone, and is kept as the line
- * that is stored of it. A refusal lists the faults of all items. For large bodies this runs in the threads of `body-checks.ts`.
+ * Converts the body of a batch to a request, as far as the body alone allows. Each item is parsed and checked alone, and kept as the line
+ * that is stored. A refusal lists the faults of all items. For large bodies this runs in the threads of `body-checks.ts`.
  */
 import { createHash } from 'node:crypto'
 import { type ErrorDetail, ServiceError } from '@platen/contract/domain/error.ts'
@@ -18,10 +18,9 @@ import { type SplitBatch, splitJson, splitLines } from './split-batch.ts'
 
 /** Conforms to `batchRequestSchema`. */
 export interface ParsedBatch extends BatchHead {
-  /** The items, each a line of JSON. */
   readonly lines: Uint8Array
   readonly total: number
-  /** As that of `ParsedRequest`. No render has the same. */
+  /** As in `ParsedRequest`. Never equal to that of a render. */
   readonly fingerprint?: string
 }
 
@@ -55,7 +54,7 @@ function linesOf(items: SplitBatch['items'], body: Uint8Array, onItem: (item: Js
     const found = itemIn(bytes, body)
     if ('item' in found) {
       onItem(found.item)
-      // Lines that are never stored would only take memory.
+      // Lines that will not be stored would only take memory.
       if (faults.length === 0) lines.push(encodeItem(found.item))
     } else faults.push(...found.faults.map(({ path, message }) => ({ path: `/items/${at}${path}`, message })))
     if (faults.length >= BATCH_FAULTS_MAX) break
@@ -82,7 +81,7 @@ function itemIn(
   }
 }
 
-/** Gives the place of a fault in the body in place of that in the item, which is a part of its buffer. */
+/** Replaces the place of a fault in the item by its place in the body. `item` is a part of the buffer of `body`. */
 function withPlaceInBody(message: string, item: Uint8Array, body: Uint8Array): string {
   const before = Buffer.from(body.buffer, body.byteOffset, item.byteOffset - body.byteOffset).toString()
   const [linesBefore, charsBefore] = [before.split('\n').length - 1, before.length - before.lastIndexOf('\n') - 1]
@@ -94,7 +93,6 @@ function withPlaceInBody(message: string, item: Uint8Array, body: Uint8Array): s
     })
 }
 
-/** The data of each line. */
 export function* dataIn(lines: Uint8Array): Generator<Json | undefined> {
   for (let from = 0; from < lines.length; ) {
     const end = lines.indexOf(0x0a, from)

@@ -1,4 +1,4 @@
-/** Converts a body to a request, as far as the body alone allows. For large bodies it runs in the threads of `body-checks.ts`. */
+/** Converts a body to a request, as far as the body alone allows. For large bodies this runs in the threads of `body-checks.ts`. */
 
 import type { ServiceError } from '@platen/contract/domain/error.ts'
 import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
@@ -12,16 +12,13 @@ import { BODY_PARSED_INLINE_BYTES_MAX } from '../limit.ts'
 /** Conforms to `renderRequestSchema`. Everything but `data` is small, because the schema limits it. */
 export interface ParsedRequest extends Omit<RenderRequest, 'data'> {
   readonly data: RequestData
-  /** Equal for bodies with the same content, whatever the order of their names. Absent unless requested. */
+  /** Equal for bodies with the same content, in any order of names. Absent unless requested. */
   readonly fingerprint?: string
 }
 
-/**
- * The data of a request: of a small body as they were parsed, of a large one as JSON in UTF-8, which passes between threads at less cost.
- */
+/** The parsed value for a small body. For a large one JSON in UTF-8, which passes between threads at less cost. */
 export type RequestData = { readonly value: JsonObject } | { readonly bytes: Uint8Array }
 
-/** The data as JSON in UTF-8. */
 export function bytesOf(data: RequestData): Uint8Array {
   return 'bytes' in data ? data.bytes : Buffer.from(JSON.stringify(data.value))
 }
@@ -50,7 +47,7 @@ export function parseRequest({ bytes, hasFingerprint }: ParseTask): ParsedReques
   return { ...request, data, ...(hasFingerprint && { fingerprint: sha256(canonicalJson(request)) }) }
 }
 
-/** Drops every optional field that is null, at the top and in `options`: programs that fill in all fields mean that it is absent. */
+/** Drops optional fields that are null, at the top and in `options`: some programs send null for absent fields. */
 export function withoutNulls(body: Json, required: readonly string[]): Json {
   if (!isJsonObject(body)) return body
   const present = Object.entries(body).filter(([name, value]) => value !== null || required.includes(name))
@@ -59,7 +56,7 @@ export function withoutNulls(body: Json, required: readonly string[]): Json {
   )
 }
 
-/** A side of the margin is an option, too. */
+/** Recursive, because the sides of the margin are options, too. */
 function withoutNullOptions(options: Json): Json {
   if (!isJsonObject(options)) return options
   const present = Object.entries(options).filter(([, value]) => value !== null)

@@ -1,14 +1,13 @@
 /**
- * Splits the body of a batch into its head and its items, without parsing it: all items as values would need ten times the memory. What it
- * splits is parsed afterwards, part by part, so it may leave it to that to refuse what is not JSON.
+ * Splits the body of a batch into its head and its items, without parsing it: all items as values would need ten times the memory. The
+ * parts are parsed afterwards, one by one, so that step refuses what is not JSON.
  */
 import { BATCH_ITEMS_MAX } from '@platen/contract/domain/limit.ts'
 
-/** The texts of a batch. */
 export interface SplitBatch {
   /** The body with an empty array in place of the items. */
   readonly head: Uint8Array
-  /** At most one more than a batch may have. */
+  /** At most one more than a batch may have: that one shows that there are too many. */
   readonly items: readonly Uint8Array[]
 }
 
@@ -22,7 +21,7 @@ const LINE_END = 0x0a
 const ITEMS = Buffer.from('"items"')
 const NO_ITEMS = Buffer.from('[]')
 
-/** Splits NDJSON: the head is the first line. Blank lines are none. */
+/** Splits NDJSON: the head is the first line. Ignores blank lines. */
 export function splitLines(bytes: Uint8Array): SplitBatch {
   const lines: Uint8Array[] = []
   for (let from = 0; from < bytes.length && lines.length < BATCH_ITEMS_MAX + 2; ) {
@@ -35,7 +34,7 @@ export function splitLines(bytes: Uint8Array): SplitBatch {
   return { head, items }
 }
 
-/** Splits a JSON object at the elements of its member `items`, where that is an array and its name has no escapes. */
+/** Splits a JSON object at the elements of its member `items`, if that is an array and its name has no escapes. */
 export function splitJson(bytes: Uint8Array): SplitBatch {
   let depth = 0
   let name: Uint8Array | undefined
@@ -56,7 +55,7 @@ export function splitJson(bytes: Uint8Array): SplitBatch {
   return { head: bytes, items: [] }
 }
 
-/** The elements of the array that begins at `open`, and the index behind it. */
+/** Returns also the index behind the array that begins at `open`. */
 function elementsAt(bytes: Uint8Array, open: number): { readonly items: readonly Uint8Array[]; readonly end: number } {
   const items: Uint8Array[] = []
   let [depth, from] = [0, open + 1]
@@ -77,7 +76,6 @@ function elementsAt(bytes: Uint8Array, open: number): { readonly items: readonly
   return { items, end: bytes.length }
 }
 
-/** Returns the index behind the string that begins at `at`. */
 function endOfString(bytes: Uint8Array, at: number): number {
   for (let end = at + 1; end < bytes.length; end++) {
     const byte = bytes[end]

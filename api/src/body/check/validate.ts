@@ -18,22 +18,22 @@ export const DATA_VALIDATORS_OF_ONE_TENANT = 50
 
 export interface ValidationTask {
   readonly tenant: TenantId
-  /** As JSON. */
+  /** JSON text. */
   readonly schema: string
-  /** A JSON object, in UTF-8. Of a batch, the lines of its items. */
+  /** A JSON object in UTF-8. For a batch, the lines of its items. */
   readonly data: Uint8Array
 }
 
 interface DataValidation {
   (task: ValidationTask): readonly ErrorDetail[]
-  /** Checks all items of a batch. Paths are those in the body, and there are at most `BATCH_FAULTS_MAX` faults. */
+  /** Checks all items of a batch. Paths are relative to the body, and there are at most `BATCH_FAULTS_MAX` faults. */
   readonly ofBatch: (task: ValidationTask) => readonly ErrorDetail[]
 }
 
 /**
- * Opens a validation that compiles each schema once and caches those used last. Each tenant has its own share of the cache, so that none
- * displaces the others. Above the limit for all, the tenant that was checked longest ago loses its share. Faults name places in the data
- * and never a value. Throws an `Error` for an invalid schema, which is never published.
+ * Compiles each schema once and caches the last used ones. Each tenant has its own share of the cache, so that none displaces the others.
+ * Above the limit for all, the tenant whose last check is longest ago loses its share. Faults name places in the data and never a value.
+ * Throws an `Error` for an invalid schema, which is never published.
  */
 export function openDataValidation(): DataValidation {
   const tenants = openLruCache<LruCache<Validator>>(DATA_VALIDATORS_MAX, ({ size }) => size)
@@ -41,7 +41,7 @@ export function openDataValidation(): DataValidation {
     const own = tenants.get(tenant) ?? openLruCache<Validator>(DATA_VALIDATORS_OF_ONE_TENANT)
     // The published schema is a JSON object.
     const validate = own.get(schema) ?? own.set(schema, compilePublishedSchema(JSON.parse(schema) as JsonObject))
-    // Set again, as it may have grown.
+    // Set again, because its size may have grown.
     tenants.set(tenant, own)
     return validate
   }

@@ -1,7 +1,7 @@
 /**
- * The last step of the admission of a batch. One object accepts all of its renders, so that there is no moment at which some are accepted and
- * others are not. What must be there before it is written first: when all this is to be removed, the items, and that somebody has to look
- * after the batch. Then its renders are queued. Whatever stops this process on the way, whoever looks after open batches goes on from there.
+ * The last step of the admission of a batch. One object accepts all of its renders, so there is no moment at which only some are accepted.
+ * Before it, this writes the entry of the expiry index, the items, and the `open` object that makes the batch looked after. Then it queues
+ * the renders. If this process stops on the way, the keeper of open batches goes on from there.
  */
 
 import { batchEventIdOf } from '@platen/contract/domain/event.ts'
@@ -26,17 +26,16 @@ import { PORT_CALL_MS_MAX } from '../../limit.ts'
 import type { ApiPorts } from '../../ports.ts'
 import { unavailable } from '../../problem.ts'
 
-/** Reservations that are released at once. */
 const RELEASED_AT_ONCE = 16
 
-/** A batch as it is asked for: a record with the id of the batch, and the lines of its items. */
+/** A requested batch: a record with the id of the batch, and the lines of its items. */
 export interface AskedBatch {
   readonly record: RenderRecord
   readonly total: number
   readonly items: Uint8Array
 }
 
-/** Makes the batch of a record. For the same record and key it is always the same. */
+/** The batch of a record: always the same for the same record and key. */
 export function batchOf({ record, total }: Omit<AskedBatch, 'items'>, { keys }: Pick<ApiPorts, 'keys'>): Batch {
   const { id: keptUnder, mode: _mode, lane: _lane, data: _data, batch: _batch, ...common } = record
   const id = batchIdOf(keptUnder)
@@ -45,8 +44,8 @@ export function batchOf({ record, total }: Omit<AskedBatch, 'items'>, { keys }: 
 }
 
 /**
- * Accepts a batch and queues its renders. It may have been accepted before. Throws `RENDER_UNAVAILABLE` when it is not accepted, or when that
- * cannot be known. Once it is accepted nothing is an error.
+ * Accepts a batch, perhaps again, and queues its renders. Throws `RENDER_UNAVAILABLE` if it is not accepted, or if that cannot be known.
+ * Once it is accepted nothing is an error.
  */
 export async function accept(asked: Batch, items: Uint8Array, ports: ApiPorts): Promise<void> {
   const batch = await acceptOnce(asked, items, ports).catch((cause: unknown) => {
@@ -66,7 +65,7 @@ export async function accept(asked: Batch, items: Uint8Array, ports: ApiPorts): 
   }
 }
 
-/** Returns the batch as it is accepted: an earlier request may have accepted it with ids of another key. */
+/** Returns the accepted batch: an earlier request may have accepted it with ids of another key. */
 async function acceptOnce(batch: Batch, items: Uint8Array, ports: ApiPorts): Promise<Batch> {
   const { artifacts, clock, settings } = ports
   const { serviceBucket } = settings
@@ -79,7 +78,7 @@ async function acceptOnce(batch: Batch, items: Uint8Array, ports: ApiPorts): Pro
     artifacts.put(addresses.open, encodeOpenBatch(batch), signal),
   ])
   const create = (one: Batch) => artifacts.create(addresses.accepted, encodeBatch(one), clock.timeout(PORT_CALL_MS_MAX))
-  // If it cannot be known whether the batch is accepted, it is refused where it is not.
+  // When the answer of the store is lost, refuses the batch unless it is accepted.
   const isOurs = await create(batch).catch(async (cause: unknown) => {
     if (await create(refusedBatchOf(batch))) throw cause
     return false
@@ -90,7 +89,7 @@ async function acceptOnce(batch: Batch, items: Uint8Array, ports: ApiPorts): Pro
   return accepted
 }
 
-/** Reads an accepted batch of an account, if there is one. */
+/** Undefined if the account has no such batch. */
 export async function readBatch(place: Pick<Batch, 'id' | 'account'>, ports: ApiPorts): Promise<Batch | undefined> {
   const { artifacts, clock, settings } = ports
   const { accepted } = batchAddresses(place, settings.serviceBucket)
@@ -98,7 +97,6 @@ export async function readBatch(place: Pick<Batch, 'id' | 'account'>, ports: Api
   return bytes && decodeBatch(bytes)
 }
 
-/** What the check of an `Idempotency-Key` must know of batches. */
 export function keyedBatch({ record, total }: Omit<AskedBatch, 'items'>, ports: ApiPorts): KeyedBatch {
   return {
     async stateOf(id) {
@@ -109,7 +107,7 @@ export function keyedBatch({ record, total }: Omit<AskedBatch, 'items'>, ports: 
   }
 }
 
-/** Releases what is reserved for the renders of a batch. Never throws: what is not released lapses. */
+/** Never throws: an unreleased reservation lapses. */
 export async function release(
   { record, ids }: { readonly record: RenderRecord; readonly ids: readonly RenderId[] },
   ports: ApiPorts,

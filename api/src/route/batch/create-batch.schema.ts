@@ -1,4 +1,3 @@
-/** How the OpenAPI document describes `create-batch.ts`. */
 import {
   type BatchAccepted,
   type BatchRequest,

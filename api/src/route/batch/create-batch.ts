@@ -1,6 +1,6 @@
 /**
- * POST /batches: admission of all items, or of none. The steps are those of a render. What the head of the request gets wrong is refused
- * first, then the form of its items, then their data, each with all faults, and only then anything is reserved.
+ * POST /batches: admission of all items, or of none. The steps are those of a render. The head of the request is checked first, then the
+ * form of its items, then their data, each with all faults. Only then anything is reserved.
  */
 
 import { ServiceError } from '@platen/contract/domain/error.ts'
@@ -30,7 +30,6 @@ import { createBatchSchema } from './create-batch.schema.ts'
 
 const FORM = { bytesMax: BATCH_BYTES_MAX, isNdjsonAllowed: true }
 
-/** What is needed to answer a request. */
 interface BatchExchange {
   readonly ports: ApiPorts
   readonly headers: HeaderNames
@@ -83,7 +82,6 @@ export function createBatchRoute(app: FastifyInstance, ports: ApiPorts, limits: 
   )
 }
 
-/** The steps that call no store. */
 async function admitBatch(request: BatchPost, signal: AbortSignal, ports: ApiPorts): Promise<AskedBatch> {
   const { body, id: requestId, trace } = request
   const caller = callerOf(request)
@@ -112,7 +110,6 @@ async function requireAllFit(
   throw new ServiceError('VALIDATION_FAILED', message, { details })
 }
 
-/** The rest of admission: limiter, claim, acceptance. */
 async function reserveAndAccept(
   asked: AskedBatch,
   exchange: BatchExchange,

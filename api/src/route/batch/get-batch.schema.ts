@@ -1,4 +1,3 @@
-/** How the OpenAPI document describes `get-batch.ts`. */
 import { type BatchRecord, batchRecordSchema } from '@platen/contract/schema/batch-request.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 

@@ -1,5 +1,5 @@
 /**
- * GET /batches/:id: how far a batch has come. Its end is an object of its own, and final. Before that, the list of renders says how many of its
+ * GET /batches/:id: the progress of a batch. Its end is a separate object, and final. Before that, the list of renders says how many of its
  * renders are in which state.
  */
 

@@ -1,6 +1,6 @@
 /**
- * The cursor of a list: where a page ended, in a form that only this service makes. It is bound to the caller and the filters, so that a page
- * never continues another list.
+ * The cursor of a list: where a page ended, signed by this service. It is bound to the caller and the filters, so that a page never
+ * continues another list.
  */
 import { timingSafeEqual } from 'node:crypto'
 import {
@@ -12,24 +12,21 @@ import {
 } from '@platen/contract/domain/render-id.ts'
 import { hmacSha256 } from '@platen/lib/hmac.ts'
 
-/** The list that a cursor continues. */
 export interface CursorScope {
   readonly scope: IdScope
-  /** The filters, in an order that is always the same. */
+  /** In an order that is always the same. */
   readonly filters: readonly (string | number | undefined)[]
 }
 
 const ID_BYTES = 16
 const TAG_BYTES = 16
-/** Characters of a cursor, exactly. */
 export const CURSOR_CHARS = Math.ceil(((ID_BYTES + TAG_BYTES) * 4) / 3)
 
-/** Makes the cursor of the renders after this one. */
 export function cursorAfter(id: RenderId, list: CursorScope, keys: KeyRing): string {
   return Buffer.concat([renderIdBytes(id), tagOf(id, list, keys[0])]).toString('base64url')
 }
 
-/** Returns the render after which the page begins. Undefined for any text that is no cursor of this list. Accepts any text. */
+/** The render after which the page begins. Undefined for text that is no cursor of this list. Accepts any text. */
 export function readCursor(text: string, list: CursorScope, keys: KeyRing): RenderId | undefined {
   const bytes = Buffer.from(text, 'base64url')
   if (bytes.byteLength !== ID_BYTES + TAG_BYTES) return undefined

@@ -1,4 +1,3 @@
-/** How the OpenAPI document describes `list-deliveries.ts`. */
 import { type DeliveryList, deliveryListSchema } from '@platen/contract/schema/response.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 

@@ -1,4 +1,4 @@
-/** A route that lists renders, or their deliveries, the newest first, page by page. A list that may lack some is refused. */
+/** A route that lists renders, or their deliveries, newest first, page by page. Refuses while the list may be incomplete. */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
@@ -13,10 +13,10 @@ import { malformed } from '../../problem.ts'
 import { LIST_PER_PAGE_DEFAULT, LIST_PER_PAGE_MAX } from '../limit.ts'
 import { CURSOR_CHARS, type CursorScope, cursorAfter, readCursor } from './cursor.ts'
 
-/** `Retry-After` of a list of renders that is being made, in seconds: that takes seconds, or minutes after a loss of Redis. */
+/** `Retry-After` in seconds while the list of renders is being built: that takes seconds, or minutes after a loss of Redis. */
 const LIST_RETRY_AFTER_S = 5
 
-/** What a list has of its own. `Query` is what callers send, `Filters` what the port takes of it. */
+/** The specific parts of a list. `Query` is what callers send, `Filters` what the port gets. */
 interface ListRoute<Query extends CommonQuery, Filters extends object> {
   readonly path: string
   readonly operation: {
@@ -25,15 +25,14 @@ interface ListRoute<Query extends CommonQuery, Filters extends object> {
     readonly summary: string
     readonly description: string
   }
-  /** In the texts of the common parameters: the entries, what has their reference, and what was accepted. */
+  /** Words for the texts of the common parameters: the entries, what has their reference, and what was accepted. */
   readonly words: { readonly entries: string; readonly source: string; readonly accepted: string }
-  /** The schemas of its own filters. */
   readonly filters: Readonly<Record<keyof Omit<Query, keyof CommonQuery>, object>>
   /** Throws `INVALID_PAYLOAD`. */
   filtersOf(query: Query, asked: CommonFilters): Filters
   /** All filters, in an order that is always the same and that no other list has. */
   cursorOf(query: CommonFilters & Filters): CursorScope['filters']
-  /** A page by the names of the wire. `next` is where it ended. */
+  /** `body` uses the names of the wire. `next` is where the page ended. */
   page(query: PageQuery & Filters, signal: AbortSignal): Promise<{ readonly body: object; readonly next?: RenderId }>
   readonly answer: object
 }
@@ -49,7 +48,7 @@ export function listRoute<Query extends CommonQuery, Filters extends object>(
   const { clock, keys } = ports
   app.get<{ Querystring: CommonQuery }>(list.path, { schema: description(list) }, async (request, reply) => {
     const common = commonFiltersOf(request)
-    // The schema has the filters of the list, too.
+    // The schema includes the filters of the list.
     const asked = { ...common, ...list.filtersOf(request.query as Query, common) }
     const cursorScope = { scope: asked.scope, filters: list.cursorOf(asked) }
     const query = { ...asked, ...startOf(request.query, cursorScope, ports) }
@@ -104,7 +103,6 @@ interface Times {
   readonly created_before?: string
 }
 
-/** What every list is asked for. */
 export interface CommonQuery extends Times {
   readonly limit?: number
   readonly cursor?: string
@@ -112,7 +110,6 @@ export interface CommonQuery extends Times {
   readonly reference?: string
 }
 
-/** Throws `INVALID_PAYLOAD`. */
 function commonFiltersOf(request: FastifyRequest<{ Querystring: CommonQuery }>): CommonFilters {
   const { limit = LIST_PER_PAGE_DEFAULT, template, reference, ...times } = request.query
   const since = instantIn(times, 'created_after')
@@ -150,7 +147,6 @@ function startOf(
   ])
 }
 
-/** Throws the refusal of a list that may lack something. */
 export function throwIncomplete(cause: unknown): never {
   if (!(cause instanceof RenderListIncomplete)) throw cause
   throw new ServiceError(

@@ -1,4 +1,3 @@
-/** How the OpenAPI document describes `list-templates.ts`. */
 import { type TemplateList, templateListSchema } from '@platen/contract/schema/response.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 import { LIST_PER_PAGE_DEFAULT, LIST_PER_PAGE_MAX } from '../limit.ts'

@@ -33,7 +33,7 @@ export function listTemplatesRoute(app: FastifyInstance, { directory }: ApiPorts
   })
 }
 
-/** Returns RFC 8288 links to the other pages. They are relative, because the Host header comes from the caller and is not trusted. */
+/** RFC 8288 links to the other pages. They are relative, because the Host header comes from the caller and is not trusted. */
 function linksOf(list: { path: string; page: number; perPage: number; total: number }): string {
   const { path, page, perPage, total } = list
   const last = Math.max(1, Math.ceil(total / perPage))

@@ -1,5 +1,5 @@
 /**
- * GET and HEAD /docs: the documentation page. It has no scripts and takes nothing from elsewhere, which its content security policy
+ * GET and HEAD /docs: the documentation page. It has no scripts and loads nothing from elsewhere, which its content security policy
  * enforces. It needs no key and is made from the OpenAPI document, so it says nothing that /openapi.json does not. Libraries that show such
  * a document (Swagger UI, Redoc, Scalar) are scripts.
  */
@@ -16,7 +16,7 @@ export function docsRoute(app: FastifyInstance, throttle: Throttle): void {
   // Made once, without the address.
   let pieces: readonly string[] | undefined
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    // The document is ours, and tests look at its shape.
+    // The document is ours, and tests check its shape.
     pieces ??= docsPage(app.swagger() as unknown as Document, { origin: ORIGIN, style }).split(ORIGIN)
     const page = Buffer.from(pieces.join(originOf(request)))
     const sha256 = createHash('sha256').update(page).digest('hex')
@@ -33,14 +33,14 @@ export function docsRoute(app: FastifyInstance, throttle: Throttle): void {
   const onRequest = async ({ ip }: FastifyRequest) => {
     if (!throttle.chargeAddress(ip)) throw tooManyOfAddress()
   }
-  // People read it; in the document, every generated client would have an operation for it.
+  // Hidden: every generated client would have an operation for it.
   const schema = { hide: true }
-  // The HEAD route that Fastify would add has no length if there is no body.
+  // Fastify's own HEAD route has no length if there is no body.
   app.get('/docs', { schema, onRequest, exposeHeadRoute: false }, handler)
   app.head('/docs', { schema, onRequest }, handler)
 }
 
-/** Stands for the address. No other text has this character. */
+/** Placeholder of the address. No other text has this character. */
 const ORIGIN = '\0'
 
 function policyOf(style: string): string {
@@ -48,7 +48,7 @@ function policyOf(style: string): string {
   return [
     "default-src 'none'",
     `style-src 'sha256-${hash}'`,
-    // The empty icon: without one, browsers ask for /favicon.ico.
+    // For the empty icon: without one, browsers ask for /favicon.ico.
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -61,8 +61,8 @@ const HOST = /^([a-z\d.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i
 const IS_LOCAL = /^(localhost|[\d.]+|\[.*\])$|:\d+$/
 
 /**
- * The address at which the reader reached the page. A name without a port is reached by https: the proxy that ends TLS need not be trusted
- * to tell, and a command must not send a key in the clear.
+ * The address at which the reader reached the page. A name without a port means https: the proxy that ends TLS need not be trusted to tell,
+ * and a command must not send a key in the clear.
  */
 function originOf({ host, protocol }: FastifyRequest): string {
   if (!HOST.test(host)) return 'https://pdf.example.com'

@@ -26,11 +26,11 @@ const readinessSchema = {
 
 interface HealthPorts extends Pick<ApiPorts, 'isAlive' | 'isReady'> {
   readonly throttle: Throttle
-  /** Returns true while the service drains: it is then alive but not ready. */
+  /** While the service drains, it is alive but not ready. */
   readonly isDraining: () => boolean
 }
 
-/** Hides the detail of readiness: anybody may ask here. The port for probes shows it. */
+/** Hides the detail of readiness, because anybody may ask here. The port for probes shows it. */
 export function healthRoutes(app: FastifyInstance, ports: HealthPorts): void {
   const { throttle, isDraining } = ports
   app.get('/livez', { schema: liveness() }, async (_request, reply) => {
@@ -46,7 +46,7 @@ export function healthRoutes(app: FastifyInstance, ports: HealthPorts): void {
   const charge = async ({ ip }: FastifyRequest) => {
     if (!throttle.chargeAddress(ip)) throw tooManyOfAddress()
   }
-  // Made once: it says the same as long as the process lives.
+  // Made once: it does not change as long as the process lives.
   let made: { readonly text: string; readonly sha256: string } | undefined
   app.get('/openapi.json', { schema: document(), onRequest: charge }, async ({ headers }, reply) => {
     if (made === undefined) {
@@ -54,10 +54,10 @@ export function healthRoutes(app: FastifyInstance, ports: HealthPorts): void {
       made = { text, sha256: createHash('sha256').update(text).digest('hex') }
     }
     const { text, sha256 } = made
-    // Asked as HEAD, because no parts of this document are served.
+    // As for HEAD, because no ranges of this document are served.
     const known = { method: 'HEAD', headers: { 'if-none-match': headers['if-none-match'] } }
     const { status } = selectBytes(known, { sha256, bytes: text.length })
-    // It is the same for everybody, so viewers of any origin may read it.
+    // The same for everybody, so viewers of any origin may read it.
     reply.code(status).headers({ 'access-control-allow-origin': '*', 'cache-control': 'no-cache', etag: `"${sha256}"` })
     return await (status === 304 ? reply.send() : reply.type('application/json').send(text))
   })

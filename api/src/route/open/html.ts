@@ -1,5 +1,3 @@
-/** HTML in which every text is escaped. */
-
 /** Markup that is safe to send. */
 export interface Html {
   readonly markup: string
@@ -7,7 +5,7 @@ export interface Html {
 
 type Value = Html | string | number | undefined | readonly Html[]
 
-/** Makes markup. A value that is no markup itself is text, and escaped; an undefined one is nothing. */
+/** Escapes every value that is not markup. Undefined becomes nothing. */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   return { markup: String.raw({ raw: parts }, ...values.map(markupOf)) }
 }
@@ -30,12 +28,11 @@ function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 }
 
-/** A description: text in which backquotes enclose code. */
+/** Text in which backquotes enclose code. */
 export function prose(text = ''): Html {
   return html`${text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`
 }
 
-/** Markup with something between each two. */
 export function joined(items: readonly Html[], between: string): Html {
   return html`${items.flatMap((item, at) => (at === 0 ? [item] : [html`${between}`, item]))}`
 }

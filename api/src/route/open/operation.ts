@@ -1,8 +1,7 @@
-/** Operations of the OpenAPI document, each with what it takes and gives and a command that calls it. */
+/** Sections for the operations of the OpenAPI document, each with parameters, bodies, answers and a command that calls it. */
 import { type Html, html, joined, prose } from './html.ts'
 import { nameOf, type Schema, table, typeOf } from './schema.ts'
 
-/** The parts of an operation that are shown. */
 export interface Operation {
   readonly operationId: string
   readonly summary: string
@@ -35,15 +34,13 @@ interface Example {
   readonly value: unknown
 }
 
-/** An operation with its place. */
 export interface Route {
   readonly method: string
-  /** Absent of what the service sends. */
+  /** Absent for requests that the service sends. */
   readonly path?: string
   readonly operation: Operation
 }
 
-/** The section of an operation. `origin` stands for the address of the service. */
 export function operationSection(route: Route, origin: string): Html {
   const { method, path, operation } = route
   const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation
@@ -107,7 +104,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
 }
 
-/** The command for a shell that has the API key in `KEY`. It asks for the first example of the body, and sends what is required. */
+/** The command for a shell that has the API key in `KEY`. It sends the first example of the body, and all required parameters. */
 export function commandOf({ method, path, operation }: Route & { readonly path: string }, origin: string): string {
   const { requestBody, parameters = [], responses, security } = operation
   const required = parameters.filter((parameter) => parameter.required === true)
@@ -124,7 +121,7 @@ export function commandOf({ method, path, operation }: Route & { readonly path: 
   ].join(' \\\n  ')
 }
 
-/** The first example, inside the single quotes of a shell. */
+/** Quoted for use inside the single quotes of a shell. */
 function quotedExample(media: Media): string {
   return textOf(examplesIn(media)[0]?.value ?? {}).replaceAll("'", "'\\''")
 }

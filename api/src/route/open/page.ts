@@ -1,10 +1,8 @@
-/** The documentation page: HTML, made from its OpenAPI document and the error catalog. */
 import { HTTP_ERRORS, type HttpErrorCode, reasonsOf } from '@platen/contract/domain/error.ts'
 import { type Html, html, joined, prose } from './html.ts'
 import { type Operation, operationSection, type Route } from './operation.ts'
 import { anchorOf, type Schema, schemaSection, table } from './schema.ts'
 
-/** The parts of the document that are shown. */
 export interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly tags: readonly { readonly name: string; readonly description: string }[]
@@ -16,7 +14,6 @@ export interface Document {
   }
 }
 
-/** Makes the page for callers that reach the service at `origin`. */
 export function docsPage(document: Document, { origin, style }: { origin: string; style: string }): string {
   const { info, tags, components } = document
   const groups = tags.map((tag) => ({ ...tag, routes: routesOf(document.paths).filter(isTagged(tag.name)) }))

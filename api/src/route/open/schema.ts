@@ -22,12 +22,11 @@ export interface Schema {
   readonly maxProperties?: number
 }
 
-/** The id of the section of a named schema. */
 export function anchorOf(name: string): string {
   return `schema-${name}`
 }
 
-/** The section of a named schema. What it means is said where it is used. */
+/** The meaning of a schema is described where it is used. */
 export function schemaSection([name, schema]: readonly [string, Schema]): Html {
   const rows = rowsOf(schema)
   return html`<article id="${anchorOf(name)}">
@@ -36,7 +35,6 @@ ${rows.length > 0 ? table(['field', 'type', 'meaning'], rows) : html`<p>${typeOf
 </article>`
 }
 
-/** A table with a head. Each row is its cells. */
 export function table(head: readonly string[], rows: readonly (readonly Html[])[]): Html {
   return html`<div class="wide"><table>
 <thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
@@ -44,7 +42,7 @@ export function table(head: readonly string[], rows: readonly (readonly Html[])[
 </table></div>`
 }
 
-/** A row for each field, and for each field of a field that has no schema of its own. */
+/** A row for each field, and for each field of a field without a named schema. */
 function rowsOf({ properties = {}, required = [] }: Schema, before = ''): readonly (readonly Html[])[] {
   return Object.entries(properties).flatMap(([name, schema]) => [
     [nameOf(`${before}${name}`, required.includes(name)), typeOf(schema), prose(schema.description)],
@@ -52,12 +50,11 @@ function rowsOf({ properties = {}, required = [] }: Schema, before = ''): readon
   ])
 }
 
-/** A name, and whether it must be there. */
 export function nameOf(name: string, isRequired: boolean): Html {
   return html`<code>${name}</code>${isRequired ? html` <span class="required">required</span>` : undefined}`
 }
 
-/** What a value may be. Named schemas are links to their sections. */
+/** Named schemas are links to their sections. */
 export function typeOf(schema: Schema): Html {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.replace('#/components/schemas/', '')
@@ -76,7 +73,6 @@ export function typeOf(schema: Schema): Html {
   return html`${schema.format === 'binary' ? 'bytes' : schema.type}${limitsOf(schema)}`
 }
 
-/** The limits of a value, after its type. */
 function limitsOf(schema: Schema): Html | undefined {
   const { minimum, maximum, maxLength, maxItems, maxProperties, format, additionalProperties } = schema
   const words = [

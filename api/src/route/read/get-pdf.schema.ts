@@ -1,4 +1,3 @@
-/** How the OpenAPI document describes `get-pdf.ts`. */
 import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../../openapi.ts'
 
 export const QUERY = {

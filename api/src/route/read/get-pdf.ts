@@ -1,6 +1,6 @@
 /**
- * GET and HEAD /render/:id/pdf: the PDF itself, with the key. It is read from the store a piece at a time, and the next piece when the
- * caller has taken the one before. So a slow reader holds two pieces in memory at most, and no connection of the store.
+ * GET and HEAD /render/:id/pdf: the PDF itself, with the key. It is read from the store piece by piece, the next piece when the caller has
+ * taken the one before. So a slow reader holds at most two pieces in memory, and no connection of the store.
  *
  * A whole PDF is compared with its digest before its last piece is sent: a damaged one of a single piece is refused, and a longer one is
  * cut off. A part is sent as the store has it.
@@ -42,7 +42,7 @@ interface PdfContext {
 
 export function getPdfRoute(app: FastifyInstance, context: PdfContext): void {
   const handler = (request: PdfRequest, reply: FastifyReply) => sendPdf(request, reply, context)
-  // The HEAD route that Fastify would add reads the whole document.
+  // Fastify's own HEAD route would read the whole document.
   app.get<Route>('/render/:id/pdf', { schema: getPdfSchema(), exposeHeadRoute: false }, handler)
   app.head<Route>('/render/:id/pdf', { schema: { querystring: QUERY, hide: true } }, handler)
 }
@@ -64,7 +64,7 @@ async function sendPdf(
   answers.require(scope)
   holdUntilSent(reply, answers.hold(scope, Math.min(outcome.pdf.bytes, 2 * PDF_PIECE_BYTES_MAX)))
   const pieces = piecesOf(outcome.pdf, { range, callerGone: callerGoneSignal(reply) }, ports)
-  // Read before the answer begins, so that a PDF that cannot be read is refused.
+  // Read before the answer begins, so that an unreadable PDF is refused.
   const first = await pieces.next()
   reply.code(status).headers(described)
   return await reply.send(Readable.from(continued(first, pieces), { objectMode: false }))
@@ -75,7 +75,7 @@ interface Succeeded {
   readonly outcome: Extract<Outcome, { status: 'succeeded' }>
 }
 
-/** Returns a render that has a PDF. Throws `RENDER_NOT_FINISHED`, `PDF_NOT_FOUND` or `RENDER_EXPIRED`. */
+/** Throws `RENDER_NOT_FINISHED`, `PDF_NOT_FOUND` or `RENDER_EXPIRED`. */
 async function succeeded(id: RenderId, ports: ApiPorts, recorded: () => Promise<void>): Promise<Succeeded> {
   let manifest = await readManifest(id, ports)
   if (manifest === undefined && mayWait(id, ports)) {
@@ -107,7 +107,7 @@ function noPdf({ error }: FailedOutcome): ServiceError {
   return new ServiceError('PDF_NOT_FOUND', `The render failed (${error.code}), so it has no PDF.`)
 }
 
-/** Reads the bytes from `start` to `end`. Throws if they are not those of the PDF. */
+/** Yields the bytes from `start` to `end`. Throws if the PDF is damaged. */
 async function* piecesOf(
   { address, bytes, sha256 }: Pdf,
   {

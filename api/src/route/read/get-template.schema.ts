@@ -1,4 +1,3 @@
-/** How the OpenAPI document describes `get-template.ts`. */
 import { type TemplateDetail, templateDetailSchema } from '@platen/contract/schema/template-detail.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 

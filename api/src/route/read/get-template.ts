@@ -1,6 +1,6 @@
 /**
- * GET /templates/:code: all that a caller must know to render a template. What it costs and whether its engines may be used depends on the
- * plan and the environment of the key.
+ * GET /templates/:code: all that a caller must know to render a template. Units and allowed engines depend on the plan and the environment
+ * of the key.
  */
 
 import { assetKey, templateKey } from '@platen/contract/domain/render.ts'
@@ -24,7 +24,7 @@ export function getTemplateRoute(app: FastifyInstance, ports: ApiPorts): void {
   })
 }
 
-/** The schema as callers see it: programs read its `type` and `properties` without looking whether they are there. */
+/** The schema for callers: programs read its `type` and `properties` without checking that they exist. */
 export function shownSchema(schema: JsonObject): JsonObject {
   return { type: 'object', properties: {}, ...schema }
 }
@@ -58,7 +58,7 @@ async function detailOf(asked: string, caller: Caller, ports: ApiPorts): Promise
   }
 }
 
-/** Reads an object of the service's own bucket. Returns undefined if it is missing, or is not the one with this digest. */
+/** Undefined if the object is missing, or does not have this digest. */
 async function readJson(key: string, digest: string, { artifacts, clock, settings }: ApiPorts): Promise<unknown> {
   const bytes = await artifacts.get({ bucket: settings.serviceBucket, key }, clock.timeout(PORT_CALL_MS_MAX))
   if (bytes === undefined || sha256(bytes) !== digest) return undefined

@@ -1,4 +1,3 @@
-/** How the OpenAPI document describes `get-usage.ts`. */
 import { type UsageBody, usageSchema } from '@platen/contract/schema/usage.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 

@@ -1,6 +1,6 @@
 /**
- * GET /usage: what the tenant has used of its month, and what is left of each rate now. The sandbox is free, so a key of it sees no units,
- * only its own rates.
+ * GET /usage: what the tenant has used of its month, and what is left of each rate now. The sandbox is free, so its keys see no units, only
+ * their own rates.
  */
 
 import { monthOf } from '@platen/contract/domain/render.ts'
@@ -28,7 +28,7 @@ export function getUsageRoute(app: FastifyInstance, { limiter, clock }: ApiPorts
 function bodyOf({ rates, ...report }: LimitReport, month: string, { tenant, key }: Caller): UsageBody {
   const { limit, usage, templates, days } = key.environment === 'live' ? report : NOTHING
   const left = quotaLeft({ usage, ...(limit !== undefined && { limit }) })
-  // A plan without html has a rate of it all the same.
+  // A plan without html still has an html rate.
   const shown = rates.filter(({ name }) => tenant.limits.htmlEngineEnabled || RATES[name].of !== 'html')
   return {
     month,

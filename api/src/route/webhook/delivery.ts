@@ -1,4 +1,4 @@
-/** A webhook delivery: finds the one of a caller, and converts it to its wire form. */
+/** Finds a webhook delivery of a caller, and converts it to its wire form. */
 import type { Attempt, DeliveryRecord } from '@platen/contract/domain/delivery.ts'
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { BATCH_ENDED, type EventType, TEST_EVENT } from '@platen/contract/domain/event.ts'
@@ -12,8 +12,8 @@ import { timeOf } from '../get-render.ts'
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * Returns the delivery of an id in a path. Throws `DELIVERY_NOT_FOUND`: the log knows whose a delivery is, and an id of another tenant or
- * environment gets the same answer as an unknown one.
+ * Throws `DELIVERY_NOT_FOUND`. The log knows whose a delivery is: an id of another tenant or environment gets the same answer as an unknown
+ * one.
  */
 export async function findDelivery(
   request: FastifyRequest<{ Params: { id: string } }>,
@@ -28,7 +28,6 @@ export async function findDelivery(
   return record
 }
 
-/** Whether it is of a test event, which belongs to no render. */
 export function isTest({ delivery }: Pick<DeliveryRecord, 'delivery'>): boolean {
   return delivery.type === TEST_EVENT
 }
@@ -37,7 +36,6 @@ function isOfRender(record: Pick<DeliveryRecord, 'delivery'>): boolean {
   return !isTest(record) && record.delivery.type !== BATCH_ENDED
 }
 
-/** The wire form of any delivery. */
 export function detailOf(record: DeliveryRecord): DeliveryDetail {
   const { type, render } = record.delivery
   return {
@@ -48,9 +46,8 @@ export function detailOf(record: DeliveryRecord): DeliveryDetail {
   }
 }
 
-/** The wire form of a delivery of a render. */
 export function deliveryOf(record: DeliveryRecord): DeliveryList['deliveries'][number] {
-  // No caller knows the id that a test event is kept under. The end of a batch is kept under the id of the batch.
+  // Callers do not know the id under which a test event is kept. The end of a batch is kept under the id of the batch.
   return { ...fieldsOf(record), event: record.delivery.type as EventType }
 }
 
@@ -66,7 +63,6 @@ function fieldsOf({ delivery, status, dueAt, reason, attempts }: DeliveryRecord)
   }
 }
 
-/** The wire form of an attempt. */
 export function attemptOf(attempt: Attempt): DeliveryDetail['attempts'][number] {
   const { startedAt, durationMs, result, statusCode, message, excerpt } = attempt
   return {

@@ -1,4 +1,3 @@
-/** How the OpenAPI document describes `get-delivery.ts`. */
 import { type DeliveryDetail, deliveryDetailSchema } from '@platen/contract/schema/response.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 

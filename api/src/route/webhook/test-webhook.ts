@@ -1,8 +1,8 @@
 /**
- * POST /webhooks/test: sends one signed test event to a URL, and tells what became of it.
+ * POST /webhooks/test: sends one signed test event to a URL, and reports the result.
  *
  * Only the events processes can open webhook secrets and may call receivers. So the test is a delivery like any other: this process writes
- * it into the delivery log, and reads there what the attempt brought. It is never repeated, costs no units and is in no list. No event
+ * it into the delivery log, and reads the result of the attempt there. It is never repeated, costs no units and is in no list. No event
  * tells retention of it, so this process writes it into the expiry index first.
  */
 
@@ -28,13 +28,13 @@ import { TEST_EVENT_KEPT_MS, TEST_EVENT_WAIT_MS, TEST_EVENTS_PER_MINUTE } from '
 import { detailOf } from './delivery.ts'
 import { testWebhookSchema } from './test-webhook.schema.ts'
 
-/** How often the delivery log is asked meanwhile. */
+/** How often the delivery log is read while the caller waits. */
 export const TEST_EVENT_POLL_MS = 200
 
 /** Tenants whose test events of the last minute an API process counts. Each takes about 200 bytes. */
 const TEST_EVENTS_TENANTS_MAX = 10_000
 
-/** Bytes of the body of a request for a test event: the longest URL in any spelling, and so little that it is parsed at once. */
+/** Room for the longest URL in any encoding, and so little that it is parsed at once. */
 const TEST_EVENT_BODY_BYTES_MAX = 16 * 1024
 
 export function testWebhookRoute(app: FastifyInstance, ports: ApiPorts): void {
@@ -86,7 +86,7 @@ async function readSmallBody({ raw }: FastifyRequest, reply: FastifyReply): Prom
   })
 }
 
-/** Resolves when the delivery is durable, and its removal, too. */
+/** Resolves when the delivery and its expiry are durable. */
 async function schedule(request: FastifyRequest<{ Body: TestEventRequest }>, ports: ApiPorts): Promise<Delivery> {
   const { artifacts, deliveries, clock, ids, keys, settings } = ports
   const caller = callerOf(request)
@@ -114,7 +114,7 @@ async function schedule(request: FastifyRequest<{ Body: TestEventRequest }>, por
   return delivery
 }
 
-/** The delivery with its attempt, or as it is when the caller has waited long enough. A log that is away for a moment is asked again. */
+/** The delivery with its attempt, or its current state when the caller has waited long enough. An unavailable log is asked again. */
 async function attempted(
   delivery: Delivery,
   { deliveries, clock }: ApiPorts,

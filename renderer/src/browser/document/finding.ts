@@ -1,4 +1,4 @@
-/** What is to be said of a document that was printed, though not as it was meant. Pure. */
+/** Warnings about a document that was printed, though not as its author meant it. Pure. */
 import type { Warning } from '@platen/contract/domain/warning.ts'
 import type { DamagedImage } from '../../template/html/data-image.ts'
 import { type IgnoredStyle, patternOf } from '../../template/html/unprinted-css.ts'
@@ -8,19 +8,15 @@ import type { Refusal, Requests } from './request.ts'
 import type { DocumentFaults } from './script/fault-script.ts'
 import type { Report } from './script/preface.ts'
 
-/** A warning whose place in the source is not known yet. */
+/** A warning whose place in the source is not known yet. The optional fields are what the source may contain. */
 export interface Finding extends Pick<Warning, 'code' | 'message'> {
-  /** An address that the source may have literally. */
   readonly address?: string
-  /** The name of an element that the source may have. */
   readonly element?: string
-  /** Of a declaration that the source may have. */
   readonly pattern?: RegExp
-  /** Where a script failed. */
   readonly at?: Pick<Report, 'file' | 'line' | 'column'>
 }
 
-/** The findings of one document, for each kind in the order of the document. */
+/** Findings come by kind, and within a kind in the order of the document. */
 export function findingsOf({ faults, reports }: Inspection, requests: Pick<Requests, 'refused' | 'flawed'>): Finding[] {
   const refused = requests.refused()
   const requested = new Set(refused.map(({ url }) => url))
@@ -60,13 +56,12 @@ function unreachable(address: string): Finding {
   return { code: 'file_refused', message, address }
 }
 
-/** An address in the header or footer that nothing was loaded from. */
+/** An address in the header or footer that could not be loaded. */
 export function edgeRefusal(address: string): Finding {
   const reason = 'a header or footer shows assets, images of allowed hosts and data: URLs'
   return { code: 'file_refused', message: `the image ${shown(address)} was not loaded: ${reason}`, address }
 }
 
-/** An image that the HTML has in itself. */
 export function damaged({ url, why }: DamagedImage): Finding {
   if (why === 'unreadable') return damagedImage(url)
   const message = `an image of the document ends too early, so only its beginning is printed: ${shown(url)}`
@@ -96,7 +91,7 @@ function whyBroken(address: string): string {
   return `${shown(address)} is not a whole address, such as https://example.com/`
 }
 
-/** `where` names a style sheet that is not of the document itself. */
+/** `where`: the address of an external style sheet. */
 export function ignoredStyle({ what, declaration }: IgnoredStyle, where?: string): Finding {
   const pattern = where === undefined ? patternOf(what) : undefined
   const from = where === undefined ? '' : ` (${shown(where)})`
@@ -126,11 +121,11 @@ function failure({ message, ...at }: Report): Finding {
   return { code: 'script_error', message: message === MUTED ? UNMUTE : message, at }
 }
 
-/** What a page is told of an error in a script of another origin. */
+/** Chromium's message for an error in a script of another origin. */
 const MUTED = 'Script error.'
 const UNMUTE = 'an error in a script of another host; with the attribute crossorigin, its element says which'
 
-/** An address in a message: no user, no password, no query, of bounded length. Of `data:` only its type. */
+/** An address for a message: without user, password and query, of bounded length. For `data:` URLs only the type. */
 export function shown(address: string): string {
   const [data] = /^data:[^,;]{0,50}/i.exec(address) ?? []
   if (data !== undefined) return `${data},…`

@@ -1,4 +1,4 @@
-/** Loads a document into a page: its HTML with its assets, then the render options over it. Then reports what the document contains. */
+/** Loads a document into a page: its HTML with its assets, then the render options. Then reports what the document contains. */
 
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { RenderOptions } from '@platen/contract/domain/render-options.ts'
@@ -29,25 +29,22 @@ import { HOLD_STILL, mayMove, withoutMotion } from './script/still-script.ts'
 
 export interface PrintDocument extends FilledHtml {
   readonly options: RenderOptions
-  /** When the PDF says that it was created and changed. */
+  /** The creation and modification date of the PDF. */
   readonly date: Instant
-  /** For its scripts. Absent means en-US. */
+  /** The locale of its scripts. Absent means en-US. */
   readonly locale?: string | undefined
   /** The PDF's title if the document has none. */
   readonly title: string
-  /** The assets that it may show. */
   readonly assets: readonly Asset[]
-  /** From where it may fetch other files. Absent means nowhere. */
+  /** From where it may fetch other files. Absent means that it fetches nothing. */
   readonly remote?: RemoteSource
   /** Whether its scripts run. Then it must be the first and the last document of its page. */
   readonly isScripted: boolean
   /** The characters of its fonts. Present if the document may contain characters that no font has. */
   readonly coverage?: Coverage
-  /** The damaged images in it. Absent means none. */
   readonly damaged?: readonly DamagedImage[]
-  /** Whether it may have characters for which other fonts than those of Latin, Greek and Cyrillic text are needed. */
+  /** Whether it may need other fonts than those of Latin, Greek and Cyrillic text. */
   readonly isMultiscript: boolean
-  /** About its styles. See `styleScript`. */
   readonly styleQuestions?: string | undefined
 }
 
@@ -58,7 +55,6 @@ export interface RemoteSource {
   cached(url: string): RemoteFile | undefined
 }
 
-/** The frame to load a document into. */
 interface PageFrame {
   readonly page: Page
   readonly session: CDPSession
@@ -66,24 +62,21 @@ interface PageFrame {
   readonly clock: Clock
 }
 
-/** A document that is ready to print. */
 export interface LoadedDocument {
-  /** The left and right margins of its pages, as CSS lengths. */
   readonly sides: { readonly left: string; readonly right: string }
   /** Reports what the document contains. Throws `asset_unavailable` if an asset that it shows as an image is not an image. */
   inspect(): Promise<Inspection>
-  /** Runs one of our scripts in the document. See `evaluate`. */
+  /** See `evaluate`. */
   run<Result>(expression: string): Promise<Result>
 }
 
 export interface Inspection extends Omit<DocumentFacts, 'broken'> {
-  /** What its scripts reported. */
   readonly reports: readonly Report[]
 }
 
 /**
  * A document without remote files has everything it needs, so it loads within milliseconds or never. After this time it is printed as it
- * is. A document that fetches files has until its deadline: each file arrives, or its absence fails the document.
+ * is. A document that fetches files has until its deadline: a file that does not arrive fails the document.
  */
 export const LOAD_MS_MAX = 5_000
 
@@ -150,7 +143,9 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
   }
 }
 
-/** An image without an address is a broken one to Chromium, which draws an icon and its alt text. An image in a `picture` may have another. */
+/**
+ * For Chromium an image without an address is broken: it draws an icon and the alt text. An image in a `picture` may have another address.
+ */
 const WITHOUT_ICONS = `<style>${[
   'img:not([srcset],picture:has(source[srcset]:not([srcset=""]))>*)',
   'input[type=image i]',
@@ -162,19 +157,17 @@ function notShown(reason: string): ServiceError {
   return new ServiceError('asset_unavailable', `the document: ${reason}`)
 }
 
-/** Resolves when the running load has ended. */
 export function nextLoad(page: Page): Promise<void> {
   return new Promise((resolve) => {
     page.once('load', () => resolve())
   })
 }
 
-/** Opens an isolated world. The document's scripts cannot change the functions that our scripts call there. */
+/** The document's scripts cannot change the functions that our scripts call in an isolated world. */
 async function openIsolatedWorld({ session, frameId }: PageFrame): Promise<number> {
   return (await session.send('Page.createIsolatedWorld', { frameId })).executionContextId
 }
 
-/** Waits for `work` until the timeout, then continues without it. */
 async function unlessTimedOut<Result>(work: Promise<Result>, timedOut: AbortSignal): Promise<Result | undefined> {
   try {
     return await raceAbort(work, timedOut)
@@ -202,7 +195,10 @@ async function evaluate<Result>(session: CDPSession, expression: string, world: 
   return JSON.parse(String(result.value)) as Result
 }
 
-/** Asks the preface, in the document's own world, where scripts of the document may have run before. '' is any answer that is no text. */
+/**
+ * Asks the preface, in the document's own world, where scripts of the document may have run before. Returns '' for an answer that is no
+ * text.
+ */
 async function askPreface(session: CDPSession, expression: string): Promise<string> {
   const { result } = await session.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true })
   return typeof result.value === 'string' ? result.value : ''

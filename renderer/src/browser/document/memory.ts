@@ -1,7 +1,8 @@
 /**
  * Limits the memory of pages. V8 limits the heap of their scripts, but nothing limits the rest: canvases, buffers, workers, the document
  * itself and its layout can fill gigabytes in a second. So when a document takes long, we check the processes of its browser. We kill a
- * page that exceeds its limit, and leave a browser that exceeds its own. Most documents end before the first check.
+ * page that exceeds its limit. If the browser itself exceeds its own limit, the document leaves it. Most documents end before the first
+ * check.
  *
  * Process sizes come from `/proc`. Where there is none, as on macOS, only V8's limit applies.
  */
@@ -14,13 +15,13 @@ import type { PrintDocument } from './load.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
-/** Memory of each browser process without a page: usually 100 MiB, 600 with a thousand frames. Scripts can fill 2 GiB with blobs. */
+/** Memory of the browser's own processes, without pages: usually 100 MiB, 600 with a thousand frames. Scripts can fill 2 GiB with blobs. */
 const BROWSER_OWN_MEMORY_BYTES_MAX = 1024 * MIB
 
 export interface PageMemory {
   /**
-   * Checks the processes of a document's browser until `over` aborts, and then rejects. Kills the process of a page that is too large.
-   * Rejects with `BrowserLost` if the browser itself is too large, so the document must leave it.
+   * Checks the processes of a document's browser until `over` aborts, then rejects. Kills the process of a page that is too large. Rejects
+   * with `BrowserLost` if the browser itself is too large, so the document must leave it.
    */
   watch(running: RunningBrowser, document: Pick<PrintDocument, 'isScripted'>, over: AbortSignal): Promise<never>
   /** Why a page has just crashed: `template_error` if it was too large, else `render_crashed`. */
@@ -29,18 +30,18 @@ export interface PageMemory {
 
 /** Documents that end earlier are not checked. */
 const CHECK_AFTER_MS = 200
-/** Between two checks a page can exceed its limit by what it fills in this time: some 250 MiB. */
+/** Between two checks a page can fill some 250 MiB beyond its limit. */
 const CHECK_EVERY_MS = 100
 
 /**
  * Memory in the browser's own processes cannot be assigned to a page. Scripts fill it, with blobs, and it is freed with their page. So
- * documents with scripts leave first. The others leave after this time, if the memory was not freed.
+ * documents with scripts leave first. The others leave after this time, if the memory is not freed.
  */
 const SCRIPTED_FIRST_MS = 2_000
 
 /**
  * If a page was seen larger than this and then crashes, we count the crash as caused by its size. It can crash before a check sees it above
- * its limit: V8 has a limit of its own, and some allocations in a page crash it when they fail.
+ * its limit: V8 has its own limit, and a page crashes when some allocations fail.
  */
 const LARGE_BYTES = PAGE_MEMORY_BYTES_MAX / 2
 
@@ -50,12 +51,10 @@ const CRASH_MS_MAX = 10_000
 /** Linux counts memory in pages of this size on every machine Chromium runs on. */
 const MEMORY_PAGE_BYTES = 4096
 
-/** Opens the memory checks for the pages of any number of browsers. */
 export function openPageMemory(clock: Clock): PageMemory {
-  /** When a process was last seen large, by process id. We cannot know which page a process belongs to. */
+  /** By process id: when the process was last seen large. We cannot know which page a process belongs to. */
   const largeAt = new Map<number, number>()
 
-  /** Whether a process that is not a page's is too large. */
   async function checkProcesses(running: RunningBrowser): Promise<boolean> {
     for (const [pid, at] of largeAt) if (clock.monotonic() - at > CRASH_MS_MAX) largeAt.delete(pid)
     let isOvergrown = false
@@ -108,7 +107,7 @@ function residentBytes(pid: number): number {
   }
 }
 
-/** It may have exited by itself. */
+/** The process may have exited by itself. */
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')

@@ -1,7 +1,7 @@
 /**
- * Says what of a document does not fit: that Chromium printed it smaller, because something in it is wider than its page, and what is cut off
- * by a box or by the page. For both the document is laid out once more as large as its page: after its print, if the PDF tells that Chromium
- * shrank it; before, if any of its styles can cut anything off.
+ * Finds what does not fit: a document that Chromium shrank because something in it is wider than its page, and content that a box or the
+ * page cuts off. Both need one more layout at the size of the page: after the print, if the PDF shows that Chromium shrank the document;
+ * before it, if any style can cut content off.
  */
 
 import type { CDPSession } from 'puppeteer'
@@ -17,30 +17,30 @@ import {
   type Widest,
 } from './script/overflow-script.ts'
 
-/** Chromium rounds: a page of a few points is a thousandth off. */
+/** Chromium rounds: the scale of a page of a few points is a thousandth off. */
 const SHRUNK_BELOW = 0.995
 
-/** Chromium shrinks no further. What is still wider is cut off. */
+/** Chromium shrinks no further, and cuts off content that is still wider. */
 const SCALE_MIN = 2 / 3
 
-/** The layout of a screen and that of a page differ by a scroll bar at most. */
+/** The layouts for the screen and for the page differ by a scroll bar at most. */
 const TOLERANCE = 0.02
 
-/** Finds what is cut off. Of a document, either of them finds nothing, and costs nothing. */
+/** For each document at least one of the two finds nothing, at no cost. */
 interface CutFinder {
-  /** While it is still laid out. */
+  /** Looks while the document is still laid out for the screen. */
   beforePrint(): Promise<readonly Finding[]>
-  /** Where the size of the window matters, or the document would notice. */
+  /** For documents whose layout depends on the size of the window, or that would notice the change. */
   afterPrint(session: CDPSession): Promise<readonly Finding[]>
 }
 
-/** Nothing is looked at if no style can cut anything off, as far as the HTML tells, which is untrusted: the time is linear in its length. */
+/** Does nothing if no style can cut content off, as far as the HTML shows. The HTML is untrusted, so the time is linear in its length. */
 export function openCutFinder(
   document: Pick<PrintDocument, 'html' | 'isScripted' | 'remote'>,
   loaded: Pick<LoadedDocument, 'run'>,
 ): CutFinder {
   const { html, isScripted, remote } = document
-  // Style sheets of hosts are not read here.
+  // The style sheets of hosts are unknown here.
   const isUnknown = isScripted || remote !== undefined
   const mayCut = isUnknown || CUTS.test(html)
   const isLate = isUnknown || MEASURES.test(html)
@@ -77,7 +77,7 @@ export async function findShrinking(
   return shrunk(page, await inWindow(session, size, () => run<Widest>(`(${FIND_WIDEST})()`)))
 }
 
-/** Sends all at once: Chromium obeys in this order. */
+/** Sends all commands at once: Chromium obeys in this order. */
 async function inWindow<Result>(session: CDPSession, size: Size, act: () => Promise<Result>): Promise<Result> {
   const [width, height] = [Math.round(size.width), Math.round(size.height)]
   const [, result] = await Promise.all([
@@ -90,7 +90,7 @@ async function inWindow<Result>(session: CDPSession, size: Size, act: () => Prom
 
 function shrunk(page: PageScale, { reach, name }: Widest): Finding | undefined {
   const width = Math.round(page.width)
-  // Only a guess was made from the PDF. It is right if the layout says the same.
+  // The PDF allows only a guess of the scale. It is right if the layout confirms it.
   if (Math.abs(Math.max(width / reach, SCALE_MIN) - page.scale) > TOLERANCE) return undefined
   const isCut = reach * SCALE_MIN > width + 1
   const effect = `all of it is printed at ${Math.round(page.scale * 100)} %${isCut ? ', and its right side is cut off' : ''}`

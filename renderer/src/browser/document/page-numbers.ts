@@ -1,6 +1,6 @@
 /**
- * Prints documents whose links name the page of their target: once to find the pages, and once more with them. Numbers may move what
- * follows them, so a document is printed again while they still change, at most three times in all.
+ * Prints documents whose links name the page of their target: once to find the pages, and once more with the numbers. The numbers may move
+ * later content, so a document is printed again while they still change, three times at most.
  */
 
 import type { CDPSession } from 'puppeteer'
@@ -15,19 +15,18 @@ const PRINTS_MAX = 3
 
 interface PrintWithPageNumbers {
   readonly pdf: Uint8Array
-  /** The links whose target is not there. */
   readonly findings: readonly Finding[]
 }
 
 type DocumentWithPageNumbers = PrintedBeside & Pick<LoadedDocument, 'run'> & { readonly hasTargetPages?: boolean }
 
-/** Prints the document, with the pages of its links if it names them. Throws as `print` does. */
+/** Throws as `print` does. */
 export async function printWithPageNumbers(
   session: CDPSession,
   { run, hasTargetPages = false, ...beside }: DocumentWithPageNumbers,
 ): Promise<PrintWithPageNumbers> {
   if (!hasTargetPages) return { pdf: await print(session, beside), findings: [] }
-  // The width of most page numbers, so that the first print breaks lines as the last one.
+  // As wide as most page numbers, so that the first print breaks lines like the last one.
   await run(fillIn({}, '00'))
   let pdf = await print(session, beside)
   let pages = destinationPages(pdf)
@@ -50,7 +49,7 @@ function lostTarget(target: string): Finding {
   return { code: 'target_absent', message: `a link names the page of #${target}, and no element has this id` }
 }
 
-/** A script that gives each link within the document the page of its target. Answers with the first targets that have none. */
+/** A script that gives each link within the document the page of its target. Returns the first targets that have none. */
 function fillIn(pages: Readonly<Record<string, number>>, absent: string): string {
   return String.raw`(() => {
   const pages = new Map(Object.entries(${JSON.stringify(pages)})), lost = new Set()

@@ -1,4 +1,3 @@
-/** Prints the content of a page as a PDF. */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/domain/limit.ts'
 import { type CDPSession, type Protocol, ProtocolError } from 'puppeteer'
@@ -10,21 +9,16 @@ import { setDates } from '../pdf.ts'
 import type { LoadedDocument, PrintDocument } from './load.ts'
 import { SMALL_PAGES_MAX } from './small-pdf.ts'
 
-/** What is printed beside the content of the page: header and footer in its margins, and the date in the metadata. */
 export interface PrintedBeside
   extends Pick<PrintDocument, 'header' | 'footer' | 'date'>,
     Pick<LoadedDocument, 'sides'> {
-  /** Whether the PDF is expected to be small. See `isSmall`. */
+  /** See `isSmall`. */
   readonly isSmall: boolean
 }
 
-/** Bytes per answer of the protocol. */
 const CHUNK_BYTES = 4 * 1024 * 1024
 
-/**
- * Prints the document in the page of `session`, with header and footer in the margins of each page. Throws `page_limit` and
- * `template_error`.
- */
+/** Prints the page of `session`, with header and footer in the margins of each page. Throws `page_limit` and `template_error`. */
 export async function print(session: CDPSession, beside: PrintedBeside): Promise<Uint8Array> {
   const { header, footer, date } = beside
   const pdf = await printToPdf(session, beside.isSmall, {
@@ -50,7 +44,7 @@ function marginBox(template: string | undefined, { sides: { left, right } }: Pri
   return `<div style="width: 100%; margin: 0 ${right} 0 ${left}; font: 9px sans-serif">${template}</div>`
 }
 
-/** Chromium writes a stream to a file and reads it from there. For a small document, that takes a tenth of its time. */
+/** Chromium writes a stream to a file and reads it from there. For a small document, that takes a tenth of the time. */
 async function printToPdf(session: CDPSession, isSmall: boolean, parameters: Parameters): Promise<Buffer> {
   const small = isSmall ? await printSmall(session, parameters) : undefined
   if (small !== undefined) return small
@@ -65,7 +59,7 @@ async function printToPdf(session: CDPSession, isSmall: boolean, parameters: Par
 
 type Parameters = Omit<Protocol.Page.PrintToPDFRequest, 'pageRanges' | 'transferMode'>
 
-/** Undefined if the PDF is not small: Chromium then holds no more of it than the first pages. */
+/** Undefined if the PDF is not small. Chromium then holds no more of it than the first pages. */
 async function printSmall(session: CDPSession, parameters: Parameters): Promise<Buffer | undefined> {
   try {
     const { data } = await session.send('Page.printToPDF', {
@@ -81,7 +75,7 @@ async function printSmall(session: CDPSession, parameters: Parameters): Promise<
   }
 }
 
-/** One page above a limit shows that there are too many. Chromium does not make the rest. */
+/** One page above the limit shows that there are too many. Chromium does not make the rest. */
 function firstPages(pagesMax: number): Pick<Protocol.Page.PrintToPDFRequest, 'pageRanges'> {
   return { pageRanges: `1-${pagesMax + 1}` }
 }

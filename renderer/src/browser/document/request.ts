@@ -1,8 +1,7 @@
 /**
- * Answers the requests of a document. It gets assets of its own template as images, fonts and scripts. It gets files of the hosts its
- * template lists as images, fonts, style sheets and scripts. It gets nothing else. `data:` URLs never arrive here. Chromium only receives
- * bytes and connects to nobody. A page caches what it received until it is cleared. So we record what it requested by name or URL and not by
- * digest.
+ * Answers the requests of a document. It gets only assets of its own template, as images, fonts and scripts, and files of the hosts its
+ * template lists, as images, fonts, style sheets and scripts. `data:` URLs never arrive here. Chromium only receives bytes and connects to
+ * nobody. A page caches what it received until it is cleared, so we record what it requested, by name or URL, with its digest.
  */
 import assert from 'node:assert/strict'
 import { assetUnavailable, egressUrl } from '@platen/contract/domain/egress-url.ts'
@@ -22,30 +21,24 @@ import type { PrintDocument } from './load.ts'
 
 type Source = Pick<PrintDocument, 'assets' | 'remote' | 'isScripted'>
 
-/** The requests of one page. */
 export interface Requests {
-  /** Whether this document could receive another document's file from the page's cache, under the same name or URL. */
+  /** Whether the page's cache could give this document the file of another document, under the same name or URL. */
   holdsOther(document: Source): boolean
-  /** Assigns the following requests to this document, until it ends. */
+  /** From now on, requests belong to this document, until it ends. */
   beginDocument(document: Source & Pick<PrintDocument, 'html'>, ended: AbortSignal): void
-  /** The page has lost its cache. */
   forget(): void
-  /** What this document requested and did not get, as far as it is missed on its pages. */
+  /** The refused requests of this document that its reader would miss. */
   refused(): readonly Refusal[]
-  /** What is wrong with the files that it got from hosts. */
+  /** The faults of the files that it got from hosts. */
   flawed(): readonly Flaw[]
 }
 
-/** A file that is shown, though not as it is meant. */
 interface Flaw {
   readonly url: string
-  /** Of a style sheet. */
   readonly styles: readonly IgnoredStyle[]
-  /** Of an image. */
   readonly why?: DamagedImage['why'] | undefined
 }
 
-/** A request that was refused. */
 export interface Refusal {
   readonly url: string
   readonly type: MissedType
@@ -53,29 +46,29 @@ export interface Refusal {
 
 const ASSET_SCHEME = 'asset:'
 
-/** Only these types, and scripts where scripts run. A page of another host would run here, and a document could show what its script reads. */
+/**
+ * Only these types, and scripts where scripts run. A page of another host would run here, and a document could show what its script reads.
+ */
 const FETCHED_TYPES: readonly Protocol.Network.ResourceType[] = ['Image', 'Font', 'Stylesheet']
 
-/** What a reader misses. Requests that a script makes fail in the script, and hints for later requests mean nothing in print. */
+/** Types that a reader misses. Requests of a script fail in the script, and hints for later requests mean nothing in print. */
 const MISSED_TYPES = ['Image', 'Font', 'Stylesheet', 'Script', 'Document'] as const
 type MissedType = (typeof MISSED_TYPES)[number]
 
-/** Media types of JavaScript, as hosts send them. */
 const SCRIPT_TYPE = /^(?:text|application)\/(?:x-)?(?:java|ecma)script$/
 
 type Paused = Protocol.Fetch.RequestPausedEvent
 
 interface Page {
   readonly session: CDPSession
-  /** Its main frame. */
   readonly frameId: string
 }
 
-/** Answers the requests of a session whose `Fetch` is enabled. Calls `onFault` for a refused request that must fail the document. */
+/** `Fetch` must be enabled in the session. Calls `onFault` for a refused request that must fail the document. */
 export function answerRequests({ session, frameId }: Page, onFault: (fault: unknown) => void): Requests {
-  /** Files that were sent for a name or URL. */
+  /** By name or URL: the file that was sent. */
   const served = new Map<string, AssetDigest>()
-  /** What is wrong with some of these, by their URL. Later documents do not request them again. */
+  /** By URL: faults of these files. Later documents do not request the files again. */
   const flaws = new Map<string, Flaw>()
   let current = requestsOf({ assets: [], isScripted: false }, AbortSignal.abort())
 
@@ -89,10 +82,10 @@ export function answerRequests({ session, frameId }: Page, onFault: (fault: unkn
     const url = asset === undefined ? remoteUrlFor(request.url, resourceType, document) : undefined
     if (asset === undefined && url === undefined) {
       const type = MISSED_TYPES.find((missed) => missed === resourceType)
-      // A document that leads elsewhere is printed all the same.
+      // A document that navigates away is printed all the same.
       const isMissed = type !== undefined && !(type === 'Document' && frame === frameId)
       if (isMissed && document.refused.size < FINDINGS_MAX) document.refused.set(request.url, type)
-      // `Aborted`, because any other reason would replace a document that redirects its reader with an error page.
+      // Any other reason than `Aborted` would replace a document that redirects its reader with an error page.
       session.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }).catch(() => undefined)
       return
     }
@@ -128,7 +121,7 @@ export function answerRequests({ session, frameId }: Page, onFault: (fault: unkn
   return {
     holdsOther: ({ assets, remote }) =>
       Array.from(served).some(([name, digest]) => {
-        // The names of assets never look like a URL.
+        // Asset names never look like a URL.
         const own = assets.find((asset) => asset.name === name) ?? remote?.cached(name)
         return own?.digest !== digest
       }),
@@ -145,10 +138,8 @@ export function answerRequests({ session, frameId }: Page, onFault: (fault: unkn
   }
 }
 
-/** One document and the totals of its requests. */
 interface DocumentRequests extends Source {
   readonly ended: AbortSignal
-  /** The first addresses that it requested and did not get. */
   readonly refused: Map<string, MissedType>
   readonly flawed: Map<string, Flaw>
   count: number
@@ -160,14 +151,12 @@ function requestsOf({ assets, remote, isScripted }: Source, ended: AbortSignal):
   return { assets, isScripted, ...(remote !== undefined && { remote }), ...totals }
 }
 
-/** The file that Chromium receives. */
 interface Answer {
   readonly bytes: Uint8Array
-  /** The media type. */
   readonly type: string
 }
 
-/** Fetches a file that a document requests. Throws `asset_unavailable`, and the signal's reason if the document has ended. */
+/** Throws `asset_unavailable`, or the signal's reason if the document has ended. */
 async function fetchFor(
   document: DocumentRequests,
   url: URL,
@@ -204,11 +193,11 @@ function ofDocument(cause: ServiceError): ServiceError {
   return new ServiceError('asset_unavailable', `the document: ${cause.message}`, { cause })
 }
 
-/** The asset for a request. Undefined if the request is not for an asset of the template. Throws `asset_unavailable`. */
+/** Undefined if the request is not for an asset of the template. Throws `asset_unavailable`. */
 function assetFor(url: string, type: Paused['resourceType'], assets: readonly Asset[]): Asset | undefined {
   if (url.startsWith(ASSET_ORIGIN)) {
     const name = url.slice(ASSET_ORIGIN.length)
-    // A module names others beside itself.
+    // A module names other modules relative to itself.
     if (type === 'Script') return assetNamed(assets, name, 'the document')
     return type === 'Font' ? assets.find(({ digest }) => digest === name) : undefined
   }
@@ -220,7 +209,7 @@ function assetFor(url: string, type: Paused['resourceType'], assets: readonly As
   throw new ServiceError('asset_unavailable', `the document: the asset ${asset.name} ${reason}`)
 }
 
-/** The URL to fetch for a request. Undefined if it is not fetched. Throws `asset_unavailable`. */
+/** Undefined if it may not be fetched. Throws `asset_unavailable`. */
 function remoteUrlFor(url: string, type: Paused['resourceType'], { remote, isScripted }: Source): URL | undefined {
   const isFetched = FETCHED_TYPES.includes(type) || (type === 'Script' && isScripted)
   if (remote === undefined || !isFetched) return undefined
@@ -245,7 +234,7 @@ function assetTypeOf({ name, bytes }: Asset, wanted: Paused['resourceType']): st
 }
 
 /**
- * The media type that Chromium gets for a file. An image or font is recognised by its bytes. A style sheet also needs the type from its
+ * The media type that Chromium gets for a file. Images and fonts are recognised by their bytes. A style sheet also needs the type from its
  * host: any other text could be parsed as one, and the page could show the result. The same is true for a script.
  */
 function fileTypeOf({ bytes, type }: RemoteFile, wanted: Paused['resourceType'], url: URL): string {
@@ -279,7 +268,7 @@ function answerWith({ bytes, type }: Answer): Omit<Protocol.Fetch.FulfillRequest
     responseHeaders: [
       { name: 'Content-Type', value: type },
       { name: 'Cache-Control', value: 'no-store' },
-      // The document has no origin, and Chromium requests fonts across origins.
+      // Chromium requests fonts across origins, and the document has no origin.
       { name: 'Access-Control-Allow-Origin', value: '*' },
     ],
     body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'),

@@ -1,6 +1,6 @@
 /**
- * Expects of a document that its PDF is small. Such a PDF comes in one answer, and Chromium's own process holds five times its bytes for
- * that. So a document must not be able to make a large PDF from little: an effect that Chromium draws as pixels may fill each page with
+ * Predicts whether the PDF of a document is small. Such a PDF comes in one answer, for which Chromium's own process holds five times its
+ * bytes. So a document must not be able to make a large PDF from little: an effect that Chromium draws as pixels may fill each page with
  * noise, some effects draw a text many times, and an image may have many more pixels than bytes.
  */
 import type { Asset } from '@platen/contract/domain/tenant.ts'
@@ -10,26 +10,26 @@ import type { PrintDocument } from './load.ts'
 
 type Document = Pick<PrintDocument, 'html' | 'header' | 'footer' | 'assets' | 'remote' | 'isScripted'>
 
-/** Of the document with its header and footer: some 300 rows of a table. What takes longer does not notice the gain. */
+/** HTML with header and footer: some 300 rows of a table. Longer documents gain nothing noticeable. */
 const HTML_CHARS_MAX = 64 * 1024
 
-/** Of all files of its template together. */
+/** All files of the template together. */
 const ASSET_BYTES_MAX = 1024 * 1024
 
-/** Of all images of its template together: each may be in the PDF with all its pixels. */
+/** All images of the template together: each may be in the PDF with all its pixels. */
 const PIXELS_MAX = 4_000_000
 
-/** What fits on a page is on each page again if it is fixed, or in the head of a table. */
+/** Content on one page is on each page again if it is fixed, or in the head of a table. */
 export const SMALL_PAGES_MAX = 32
 
 /**
- * What draws pixels or draws a text again, and files inside of the document; and, but for what templates write themselves of special
- * characters, all ways to write them otherwise.
+ * Effects that draw pixels or draw a text again, embedded files, and all ways to write these in another form, except the special characters
+ * that templates write themselves.
  */
 const MAY_GROW =
   /<svg|filter|shadow|gradient|mask|blend|reflect|perspective|matrix3d|wavy|cross-fade|data:|\\|&(?!(?:amp|lt|gt|quot|apos|nbsp|#3[49]);)/i
 
-/** Whether the PDF of a document is expected to be small. It may still turn out to be large. */
+/** The PDF may still turn out to be large. */
 export function isSmall({ html, header = '', footer = '', assets, remote, isScripted }: Document): boolean {
   if (isScripted || remote !== undefined) return false
   if (html.length + header.length + footer.length > HTML_CHARS_MAX) return false
@@ -38,7 +38,7 @@ export function isSmall({ html, header = '', footer = '', assets, remote, isScri
   return bytes <= ASSET_BYTES_MAX && assets.reduce((sum, asset) => sum + pixelsOf(asset), 0) <= PIXELS_MAX
 }
 
-/** Of assets that were looked at, by their bytes: those of a template are the same for each of its documents. */
+/** Keyed by the bytes of an asset: all documents of a template have the same. */
 const pixels = new WeakMap<Uint8Array, number>()
 
 function pixelsOf({ bytes }: Asset): number {
@@ -47,7 +47,7 @@ function pixelsOf({ bytes }: Asset): number {
   return known
 }
 
-/** Infinite where it is not known. Whether a damaged image can be shown is for Chromium to say. */
+/** Infinite if unknown. Chromium decides whether a damaged image can be shown. */
 function countPixels(bytes: Uint8Array): number {
   const kind = kindOf(bytes)
   if (kind === undefined || isFontKind(kind)) return 0

@@ -1,4 +1,4 @@
-/** What Chromium has answered to questions about styles. It always answers the same, so it is asked once. */
+/** Chromium's answers to questions about styles. They never change, so each is asked for once. */
 
 import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import type { Warning } from '@platen/contract/domain/warning.ts'
@@ -7,13 +7,13 @@ import { ignoredStyles, type StyleAnswer } from '../../template/html/lint/ignore
 
 const KIB = 1024
 const MIB = 1024 * KIB
-/** Characters of the questions about styles whose answers are kept: those of a few dozen templates. */
+/** Characters of the questions whose answers are kept: those of a few dozen templates. */
 const STYLE_ANSWERS_CHARS_MAX = 2 * MIB
 
 interface AskedStyles {
-  /** What Chromium must be asked. Absent if that is known. */
+  /** The questions for Chromium. Absent if the answers are known. */
   readonly questions?: string
-  /** The warnings of the styles that it does not know. `answer` is the one to `questions`. */
+  /** Warnings for styles that Chromium does not know. `answer` is the one to `questions`. */
   warningsOf(answer: StyleAnswer | undefined): readonly Warning[]
 }
 
@@ -22,13 +22,12 @@ interface Kept {
   readonly chars: number
 }
 
-/** Returns what to ask for a document of a tenant. */
 export function openStyleAnswers(): (tenant: TenantId, html: string, questions: string) => AskedStyles {
   const kept = openLruCache<Kept>(STYLE_ANSWERS_CHARS_MAX, ({ chars }) => chars)
   return (tenant, html, questions) => {
     if (questions === NONE) return { warningsOf: () => [] }
     const own = tenantPart(kept, tenant)
-    // Without a doctype, Chromium takes lengths without units.
+    // Without a doctype, Chromium accepts lengths without units.
     const key = `${/^\s*<!doctype/i.test(html)} ${questions}`
     const known = own.get(key)?.warnings
     if (known !== undefined) return { warningsOf: () => known }
@@ -42,5 +41,4 @@ export function openStyleAnswers(): (tenant: TenantId, html: string, questions: 
   }
 }
 
-/** A list of nothing. */
 const NONE = '[]'

@@ -1,4 +1,4 @@
-/** The warnings of a document of the html engine, each with its place in the source if that is known. Pure. */
+/** The warnings of a document of the html engine, each with its place in the source if known. Pure. */
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/domain/limit.ts'
 import type { Asset } from '@platen/contract/domain/tenant.ts'
 import type { Warning } from '@platen/contract/domain/warning.ts'
@@ -15,11 +15,9 @@ import type { Inspection } from './load.ts'
 
 interface Found extends Pick<Inspection, 'missing' | 'faults'> {
   readonly findings: readonly Finding[]
-  /** The fonts that every document can use. */
   readonly faces: readonly FontFace[]
 }
 
-/** All warnings of one document. */
 export function warningsOf(work: RenderWork, filled: ScannedHtml, printed: Found): readonly Warning[] {
   const glyphs = missingGlyphs(printed.missing + filled.missing, { faces: printed.faces, locale: work.template.locale })
   const scripts = idleScripts(work, printed.faults.hasScript)
@@ -37,13 +35,13 @@ export function warningsOf(work: RenderWork, filled: ScannedHtml, printed: Found
   ]
 }
 
-/** Those in `data:` URLs that are shown. Chromium itself tells of images that it cannot read at all. */
+/** The damaged images in `data:` URLs that are shown. Chromium itself reports images that it cannot read at all. */
 function damagedImages({ damaged, damagedInEdges }: ScannedHtml, { faults }: Found): readonly DamagedImage[] {
   const shown = damaged.filter((_, index) => faults.damaged.includes(index))
   return [...shown, ...damagedInEdges].filter(({ url }) => !faults.images.some((known) => url.startsWith(known)))
 }
 
-/** What scripts made of missing values. Those that Liquid printed are known with their places. */
+/** Absent values that scripts printed. Those that Liquid printed are known with their places. */
 function absentValues({ template, data }: RenderWork, texts: readonly string[]): readonly Warning[] {
   if (texts.length === 0) return []
   const isLiteral = openLiterals(() => [template.html?.template ?? '', new TextDecoder().decode(data)])
@@ -60,7 +58,7 @@ function absentValues({ template, data }: RenderWork, texts: readonly string[]):
   })
 }
 
-/** Scripts that did not run. Those that only the data brought are not missed: nobody wrote them to run. */
+/** Scripts that did not run. Scripts that only the data brought do not count: nobody wrote them to run. */
 function idleScripts({ template, javascriptEnabled }: RenderWork, hasScript: boolean): Warning | undefined {
   if (template.html === undefined) return undefined
   if (template.html.javascript) {
@@ -79,12 +77,12 @@ function warningOf(work: RenderWork, html: string, { code, message, ...where }: 
   return { code, ...(place !== undefined && { place }), message: text.toWellFormed() }
 }
 
-/** Messages have words of the page, and are shown in terminals. */
+/** Messages contain words of the page, and are shown in terminals. */
 function printable(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, ' ')
 }
 
-/** Where a script failed, if no source has that line. */
+/** For a failure in a line that no source has. */
 function elsewhere({ file, line }: NonNullable<Finding['at']>): string {
   if (line === 0) return ''
   return file === 'about:blank' ? ` (line ${line} of the filled HTML)` : printable(` (${shown(file)}, line ${line})`)
@@ -105,7 +103,6 @@ function placeOf(
   return asset === undefined ? undefined : `${asset.name}:${at.line}:${at.column}`
 }
 
-/** The asset that Chromium loaded from this address, by its digest or by its name. */
 function assetOf(address: string, assets: readonly Asset[]): Asset | undefined {
   const name = [ASSET_ORIGIN, 'asset:'].find((start) => address.startsWith(start))
   return name === undefined

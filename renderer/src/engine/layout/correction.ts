@@ -1,13 +1,13 @@
 /**
- * The one module hook of the product, for what react-pdf prints wrongly. Its layout binds its steps when it is loaded, it has no option for
- * these places, and each of its packages is one file. So its layout is given our steps of text layout (see `../text/textkit.ts`), and the
- * places below are changed while they are loaded. A place that is not there once ends the process, with its text. For each, a test shows
- * the fault in react-pdf alone, and fails once that prints it right: `test/engine/react-pdf/correction.test.ts`.
+ * The one module hook of the product: it corrects what react-pdf prints wrongly. react-pdf's layout binds its steps when it is loaded, has
+ * no option for these places, and each of its packages is one file. So its layout gets our steps of text layout (see `../text/textkit.ts`),
+ * and the places below are changed while they are loaded. If a module does not have a place exactly once, the process ends with the text of
+ * that place. For each, a test shows the fault in react-pdf alone, and fails once react-pdf prints it right:
+ * `test/engine/react-pdf/correction.test.ts`.
  */
 import assert from 'node:assert/strict'
 import { registerHooks } from 'node:module'
 
-/** A place of a module, which is there once, and what stands there instead. */
 interface Change {
   readonly from: string
   readonly to: string
@@ -15,13 +15,13 @@ interface Change {
 
 /** https://github.com/diegomura/react-pdf/issues/747 and 1571, closed without a direction for boxes. */
 const LAYOUT: readonly Change[] = [
-  // The direction of an element is that of its parent, unless its style sets one.
+  // An element has the direction of its parent, unless its style sets one.
   {
     from: "const BASE_INHERITABLE_PROPERTIES = [\n    'color',",
     to: "const BASE_INHERITABLE_PROPERTIES = [\n    'direction',\n    'color',",
   },
-  // Boxes are arranged in their direction. To mirror the styles instead (a row for a reversed row, left for right) does not work: what has
-  // a width of its own in a column, or an absolute position without sides, would stay at the left.
+  // Boxes are arranged in their direction. Mirrored styles (a reversed row for a row, left for right) do not work: an element that has a
+  // width of its own in a column, or an absolute position without sides, would stay at the left.
   {
     from: 'setColumnGap(node.style.columnGap))(node);\n',
     to: `setColumnGap(node.style.columnGap))(node);
@@ -29,7 +29,8 @@ const LAYOUT: readonly Change[] = [
     if (node.style.direction === 'ltr') node.yogaNode.setDirection(Yoga.Direction.LTR);
 `,
   },
-  // A box as wide as its text holds it from the side where its direction begins. A justified text there has one line, or fills the box.
+  // If a box is as wide as its text, the text begins at the side where its direction begins. A justified text there has one line, or fills
+  // the box.
   {
     from: 'const alignFactor = ALIGNMENT_FACTORS[node.style?.textAlign] || 0;',
     to: `const { textAlign = 'start', direction } = node.style ?? {};
@@ -39,13 +40,13 @@ const LAYOUT: readonly Change[] = [
 ]
 
 const TEXTKIT: readonly Change[] = [
-  // The first line is indented where it begins.
+  // The first line is indented at the side where it begins.
   {
     from: 'x: rect.x + lineIndent,',
     to: "x: rect.x + (style.direction === 'rtl' ? 0 : lineIndent),",
   },
-  // A mark is as high over its letter as its font says, here in thousandths of the font size, in which it is drawn. react-pdf forgets it:
-  // https://github.com/diegomura/react-pdf/issues/3381, closed for letters that have a glyph with their mark.
+  // The font says how high a mark is over its letter. Here it is in thousandths of the font size in which it is drawn. react-pdf forgets
+  // it: https://github.com/diegomura/react-pdf/issues/3381, closed for letters that have a glyph with their mark.
   {
     from: '        run.positions[i].yOffset = yOffset;',
     to: '        run.positions[i].yOffset = yOffset + (run.positions[i].yOffset * 1000) / (run.attributes?.fontSize || 12);',

@@ -1,4 +1,3 @@
-/** Draws a laid-out document as a PDF, by react-pdf's drawing on a document of pdfkit. Its output stays in memory. */
 import { once } from 'node:events'
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/domain/limit.ts'
@@ -8,7 +7,10 @@ import PdfDocument from 'pdfkit'
 import type { Props } from '../../template/element/prop.ts'
 import type { LayoutNode } from './inspect/layout-node.ts'
 
-/** Draws a document that react-pdf has laid out, with `date` as the date of its creation and last change. Throws `template_error` if the PDF is too large. */
+/**
+ * Draws a document that react-pdf has laid out, in memory, on a document of pdfkit. `date` is the date of its creation and last change.
+ * Throws `template_error` if the PDF is too large.
+ */
 export async function drawPdf(layout: LayoutNode, date: Instant): Promise<Uint8Array<ArrayBuffer>> {
   const props = layout.props ?? {}
   const pdf = new PdfDocument({ ...optionsOf(props, new Date(date)), ...fontOf(layout) })
@@ -21,13 +23,13 @@ export async function drawPdf(layout: LayoutNode, date: Instant): Promise<Uint8A
   pdf.on('data', (chunk: Uint8Array) => {
     length += chunk.length
     chunks.push(chunk)
-    // A destroyed stream keeps nothing of what is still drawn.
+    // A destroyed stream keeps nothing that is drawn later.
     if (length > PDF_BYTES_MAX)
       pdf.destroy(new ServiceError('template_error', `the PDF has more than ${PDF_BYTES_MAX} bytes`))
   })
   // From the first chunk on, each one arrives while it is drawn: a PDF that is too large is never in memory as a whole.
   await once(pdf, 'data')
-  // Its parameters have react-pdf's own types for the same objects. Another thread separates the alpha channel of transparent images.
+  // `draw` expects react-pdf's own types for the same objects. Another thread separates the alpha channel of transparent images.
   await Promise.all([once(pdf, 'end'), Promise.try(() => draw(pdf as never, layout as never))])
   // A buffer of its own, because it is transferred to another thread as a whole.
   const bytes = new Uint8Array(length)
@@ -40,8 +42,8 @@ export async function drawPdf(layout: LayoutNode, date: Instant): Promise<Uint8A
 }
 
 /**
- * pdfkit makes its Helvetica for each document, which takes a sixth of one of ten rows. Texts bring their own fonts. A form needs one
- * before there is a text, and pdfkit asks it for its height when it draws an image.
+ * pdfkit makes its Helvetica for each document: a sixth of the time of a document with ten rows. Texts bring their own fonts. A form needs
+ * one before there is a text, and pdfkit asks it for its height when it draws an image.
  */
 function fontOf(layout: LayoutNode): object {
   return needsFont(layout) ? {} : { font: null }
@@ -53,7 +55,7 @@ function needsFont({ type, children }: LayoutNode): boolean {
 
 const FONTLESS_TYPES = new Set(['DOCUMENT', 'PAGE', 'VIEW', 'TEXT', 'TEXT_INSTANCE', 'LINK'])
 
-/** The options of pdfkit, from the document props that `documentProps` has completed. */
+/** `props` are the document props that `documentProps` has completed. */
 function optionsOf(props: Props, date: Date) {
   const { title, author, subject, keywords, creator, producer } = props
   const info = {

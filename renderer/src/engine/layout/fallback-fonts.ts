@@ -1,6 +1,6 @@
 /**
- * The fonts of scripts, which a text gets for characters that its own families lack. Each file is read when a document first needs it.
- * They are large and have many glyphs, so a thread keeps only the opened file, and glyphs last for one render.
+ * Fonts for characters that the families of a text lack, by script. Each file is read when a document first needs it. They are large and
+ * have many glyphs, so a thread keeps only the opened file, and glyphs last for one render.
  */
 import assert from 'node:assert/strict'
 import type { Font } from 'fontkit'
@@ -13,29 +13,28 @@ import { isVisible } from '../../template/asset/glyph.ts'
 import { drawnFont, embedUses, nameEachUse } from './glyph-use.ts'
 import { composeAm } from './shape/shaping.ts'
 
-/** The last font of every chain. It has each character: a font of its script is asked first, and then it is a box. */
+/** The last font of every chain. It claims to have each character: it asks a font of its script first, and else draws a box. */
 interface LastResort extends Font {
-  /** The font of a script that has the character, or of emoji if it is to be one. */
+  /** The font of a script that has the character, or an emoji font if `isEmoji`. */
   readonly fallbackFor: (codePoint: number, isEmoji: boolean) => Font | undefined
 }
 
 export interface FallbackFonts {
   /** Begins a render. `language` decides between forms of Han characters. */
   begin(language: string | undefined): void
-  /** The font of a face, for the running render. */
   fontOf(face: FontFace): Font
-  /** Makes the last font of a chain whose text has this weight. */
+  /** Makes the last font of a chain, for text of this weight. */
   lastResort(weight: number): LastResort
-  /** Whether this is a last resort, so its glyphs are boxes and blanks. */
+  /** Whether this is a last resort, which draws only boxes and blanks. */
   isLastResort(font: unknown): boolean
 }
 
-/** `faces` are those of scripts; the boxes are of `boxes`. Serves one render at a time. */
+/** `faces` are those of scripts; `boxes` draws the boxes. Serves one render at a time. */
 export function openFallbackFonts(faces: readonly FontFace[], boxes: Font): FallbackFonts {
   const families = Map.groupBy(faces, ({ family }) => family)
   const files = new Map<string, Font>()
   const original = lastResortOver(boxes)
-  /** Of the running render: fonts by their files, and the choice for a weight and a character. */
+  /** Of the running render: fonts by file, and the choice for a weight and a character. */
   const fonts = new Map<string, Font>()
   const choices = new Map<string, Font | undefined>()
   let language: string | undefined
@@ -75,15 +74,14 @@ export function openFallbackFonts(faces: readonly FontFace[], boxes: Font): Fall
   }
 }
 
-/** Emoji that text may show in the form of text, where no other font has them. */
+/** The emoji font, which also has the text form of some emoji, in case no other font has them. */
 function lastly(character: string): readonly string[] {
   return /^[\p{Emoji}\p{Extended_Pictographic}]/u.test(character) ? [EMOJI_FAMILY] : []
 }
 
-/** Opens the file of a default face. */
 export function openFace(face: FontFace): Font {
   const font = openFont(readFont(face))
-  // For each text, pdfkit writes out the names of its font to compare them. A font whose names nobody has read has none.
+  // For each text, pdfkit writes out the names of its font to compare them. A font without parsed names costs nothing there.
   Object.defineProperty(font, 'postscriptName', { value: openFont(readFont(face)).postscriptName })
   measureLetters(font)
   embedUses(font)
@@ -91,14 +89,14 @@ export function openFace(face: FontFace): Font {
 }
 
 /**
- * A font without glyphs over the tables of a font that is kept. A font caches each glyph with the characters it was first used for, so one
- * document would leave traces in the next. The kept font itself is never laid out.
+ * An object over a kept font that shares its tables and has no glyphs. fontkit caches each glyph with the characters it was first used for,
+ * so one document would leave traces in the next. The kept font itself is never laid out.
  */
 export function withoutGlyphs(file: Font): Font {
   return drawnFont(prepared(nameEachUse(Object.assign(Object.create(file), { _glyphs: {} }))))
 }
 
-/** Makes a font compute what it keeps, so that the objects over it do not each compute it. */
+/** Computes cached values in a font, so that the objects over it do not each compute them. */
 export function prepared(font: Font): Font {
   font.layout('')
   if (AM_LETTERS.some((letter) => font.hasGlyphForCodePoint(letter))) composeAm(font)
@@ -108,22 +106,22 @@ export function prepared(font: Font): Font {
 
 const AM_LETTERS = [0xe33, 0xeb3]
 
-/** Measures heights that older fonts, such as DejaVu, do not declare. A drawing whose text uses them would fail. */
+/** Measures heights that older fonts, such as DejaVu, do not declare. A drawing with text fails without them. */
 export function measureLetters(font: Font): void {
   const heightOf = (letter: string) => font.glyphForCodePoint(letter.codePointAt(0) ?? 0).bbox.maxY
   for (const [height, letter] of [
     ['capHeight', 'H'],
     ['xHeight', 'x'],
   ] as const) {
-    // The type says number, but old files do not have it.
+    // fontkit's type says number, but old files do not have it.
     const known: number | undefined = font[height]
     if (known === undefined) Object.defineProperty(font, height, { value: heightOf(letter) })
   }
 }
 
 /**
- * The last font of every chain. Without it react-pdf uses Helvetica there, which draws another letter for a character it does not have.
- * This one draws the box of the default font and keeps the character with each box.
+ * Without the last resort react-pdf uses Helvetica at the end of a chain, which draws another letter for a character it does not have. This
+ * one draws the box of the default font and keeps the character with each box.
  */
 function lastResortOver(font: Font): Font {
   const space = font.glyphForCodePoint(0x20)

@@ -1,7 +1,7 @@
 /**
- * The fonts that react-pdf draws with, in place of its own store, which is global, never forgets, and brings all of react-pdf. The fonts of
- * a template are here only during one render, under names that no template can write. Between renders we keep only the files, unpacked and
- * tested.
+ * The fonts that react-pdf draws with. They replace react-pdf's own store, which is global, never forgets, and loads all of react-pdf. The
+ * fonts of a template are here only during one render, under names that no template can write. Between renders we keep only the files,
+ * unpacked and tested.
  */
 import assert from 'node:assert/strict'
 import { ServiceError } from '@platen/contract/domain/error.ts'
@@ -35,7 +35,6 @@ import { drawnFont, embedUses, nameEachUse } from './glyph-use.ts'
 import { cachePairs } from './shape/shaping.ts'
 
 export interface FontStore {
-  /** What react-pdf asks of its store. */
   readonly reader: FontReader
   /**
    * Adds a template's fonts until they are disposed. Throws `ServiceError` with `asset_unavailable`, naming the asset, if a font cannot be
@@ -46,7 +45,6 @@ export interface FontStore {
   readonly missing: (font: unknown, glyph: Glyph) => string | undefined
 }
 
-/** The part of react-pdf's store that layout uses. */
 export interface FontReader extends Pick<typeof Store, 'getEmojiSource' | 'getHyphenationCallback'> {
   getFont(descriptor: FontDescriptor): Source
   /** Our fonts are loaded already. */
@@ -55,14 +53,12 @@ export interface FontReader extends Pick<typeof Store, 'getEmojiSource' | 'getHy
 
 type FontDescriptor = Parameters<typeof Store.getFont>[0]
 
-/** The tenant that owns the fonts, their files, and the language of the document. */
 interface FontOwner {
   readonly tenant: TenantId
   readonly locale?: string | undefined
   readonly assets: readonly Asset[]
 }
 
-/** A glyph of a laid-out run. */
 export interface Glyph {
   readonly id: number
   readonly codePoints: readonly number[]
@@ -140,7 +136,7 @@ async function loadFont({ name, bytes, digest }: Asset): Promise<LoadedFont> {
   }
 }
 
-/** Lets another font draw the characters that this one claims to have and does not draw. */
+/** Some fonts claim characters that they do not draw. Lets another font draw them. */
 function refuseAbsentGlyphs(font: Font): void {
   const claims = font.hasGlyphForCodePoint.bind(font)
   const known = new Map<number, boolean>()
@@ -153,7 +149,6 @@ function refuseAbsentGlyphs(font: Font): void {
   })
 }
 
-/** Makes the fonts of one render. */
 function ownFonts(faces: readonly OwnFace[]): readonly (Face & { readonly family: string })[] {
   const own = new Map<AssetDigest, Font>()
   return faces.map(({ family, weight, style, digest, file }) => {
@@ -165,14 +160,12 @@ function ownFonts(faces: readonly OwnFace[]): readonly (Face & { readonly family
 
 type Family = (wanted: Omit<FontDescriptor, 'fontFamily'>) => Source
 
-/** What react-pdf uses of the source it gets for a face. */
 interface Source {
   readonly fontWeight: number
   readonly fontStyle: string
   readonly data: object
 }
 
-/** The families of a thread by name. */
 type Registered = Map<string, Family>
 
 function readerOf(registered: Registered): FontReader {
@@ -184,15 +177,15 @@ function readerOf(registered: Registered): FontReader {
     },
     load: () => undefined,
     getEmojiSource: () => null,
-    // For texts of drawings. All others have a wrapping of their own.
+    // Only for texts of drawings. All others have their own wrapping.
     getHyphenationCallback: () => PLAIN_WRAPPING,
   }
 }
 
 /**
- * The family of some faces. Every text gets its own object for the same font. Otherwise react-pdf sees one run if an inner text takes a
- * letter from the same font of the chain. It then draws the inner text with the first font of its chain. The letters come out wrong,
- * because that font does not include them (Ω in Helvetica comes out as ©).
+ * Every text gets its own object for the same font. Otherwise, if an inner text takes a letter from the same font of the chain, react-pdf
+ * sees one run. It then draws the inner text with the first font of its chain, which does not have the letters: Ω in Helvetica comes out as
+ * ©.
  */
 function familyOf(name: string, faces: readonly Face[], isOwn = false): Family {
   const found = new Map<string, Face | undefined>()
@@ -225,12 +218,14 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   black: 900,
 }
 
-/** In a style it is already a number. In an SVG attribute it is as the author wrote it. */
+/** A style has a number here. An SVG attribute has what the author wrote. */
 function weightOf(fontWeight: unknown): number {
   return Number(fontWeight) || WEIGHTS[String(fontWeight).toLowerCase()] || 400
 }
 
-/** Adds the fonts that every template has, and the last resort. Each file is read on first use, but for that of the default family. */
+/**
+ * Adds the fonts that every template has, and the last resort. Only the file of the default family is read now, the others on first use.
+ */
 function addDefaults(faces: readonly FontFace[], registered: Registered): FallbackFonts {
   const byFamily = Map.groupBy(faces, ({ family }) => family)
   const facesOf = (family: string) => byFamily.get(family) ?? byFamily.get(DEFAULT_FAMILY) ?? []
@@ -255,7 +250,6 @@ function addDefaults(faces: readonly FontFace[], registered: Registered): Fallba
   return fallback
 }
 
-/** The family that ends every chain. It takes the weight of the text. */
 function lastFamily(fallback: FallbackFonts): Family {
   return ({ fontWeight }) => {
     const weight = weightOf(fontWeight)
@@ -263,7 +257,7 @@ function lastFamily(fallback: FallbackFonts): Family {
   }
 }
 
-/** The families whose fonts a thread keeps with all their glyphs, because most documents use them. */
+/** The families that most documents use. A thread keeps their fonts with all their glyphs. */
 const TEXT_FAMILIES: ReadonlySet<string> = new Set([...DEJAVU_FAMILIES, ...METRIC_FAMILIES])
 
 function readDefault(face: FontFace): Font {
@@ -275,8 +269,8 @@ function readDefault(face: FontFace): Font {
 }
 
 /**
- * Makes the faces that stand for the standard PDF families set text as react-pdf does with these: with its heights, in thousandths of the
- * font size, and without kerning, unless a style asks for it. So lines and pages of Helvetica break where they did when PDF readers
+ * Makes the faces that stand for the standard PDF families set text as react-pdf does with these: with the same heights, in thousandths of
+ * the font size, and without kerning, unless a style asks for it. So lines and pages of Helvetica break where they did when PDF readers
  * supplied it.
  */
 export function setAsStandard(font: Font, family: string): void {

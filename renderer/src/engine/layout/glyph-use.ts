@@ -1,24 +1,24 @@
 /**
- * Gives each use of a glyph its own characters. One glyph may stand for several: for `-` and the soft hyphen, for Ω and the sign of ohm, for
- * a letter and the same letter as a part of another. fontkit keeps the characters of the first use, for all documents of a thread, and a
- * PDF knows one text for each code. So a glyph that was used for other characters before gets a further id, which becomes a code of its own
- * in the PDF. A reader then copies and finds what was written.
+ * Gives each use of a glyph its own characters. One glyph may stand for several: for `-` and the soft hyphen, for Ω and the ohm sign, for a
+ * letter alone and within another. fontkit keeps the characters of the first use, for all documents of a thread, and a PDF knows one text
+ * for each code. So when a glyph is used for other characters, it gets a further id, which becomes its own code in the PDF. A reader then
+ * copies and finds what was written.
  */
 import { openLruCache } from '@platen/lib/lru-cache.ts'
 import type { Font, Glyph, GlyphRun, Subset } from 'fontkit'
 
-/** Ids of a font are below this. Further ids of a glyph are its id and a multiple of this. */
+/** The ids in a font file are below this. Further ids of a glyph are its id plus a multiple of this. */
 const IDS_MAX = 0x10000
 
-/** fontkit's subset with a field that its type lacks: the glyphs in it, in the order in which they were requested. */
+/** fontkit's type lacks `glyphs`: the glyphs in the subset, in the order in which they were requested. */
 type OpenSubset = Subset & { glyphs: readonly number[] }
 
-/** Subsets to keep for each font, of some 20 kB each. They hold letters of the font and no text. */
+/** Per font. A subset takes some 20 kB. It holds letters of the font and no text. */
 const SUBSETS_MAX = 16
 
 /**
- * Makes a font embed the glyphs of further ids. A glyph is in a subset as often as it has ids. The next invoice of a template uses the same
- * letters as the last one, so the font keeps its last subsets.
+ * Makes a font embed the glyphs of further ids. A subset has a glyph once per id. The next invoice of a template uses the same letters as
+ * the last one, so the font keeps its last subsets.
  */
 export function embedUses(font: Font): void {
   const create = font.createSubset.bind(font)
@@ -39,7 +39,7 @@ export function embedUses(font: Font): void {
 
 /** A use of a glyph while a text is shaped. Rules of fonts know glyphs by the ids in the file. */
 interface UsedGlyph extends Glyph {
-  /** The same with its further id. Absent for the first use. */
+  /** The glyph with its further id. Absent for the first use. */
   readonly drawn?: Glyph
 }
 
@@ -54,7 +54,7 @@ export function nameEachUse(font: Font): Font {
       if (same !== undefined) return same
       if (known === undefined) {
         const first = getGlyph(id, [...characters])
-        // The glyph of missing characters always has its own id, by which it is known.
+        // The glyph of missing characters is recognized by its id, so it keeps it.
         if (id !== 0) uses.set(id, [first])
         return first
       }
@@ -73,7 +73,7 @@ export function nameEachUse(font: Font): Font {
   })
 }
 
-/** A font over another one whose glyphs are named by their uses. What it returns is drawn with the ids of these uses. */
+/** `font` has been through `nameEachUse`. The returned font draws glyphs with the ids of their uses. */
 export function drawnFont(font: Font): Font {
   return Object.assign(Object.create(font), {
     glyphForCodePoint: (codePoint: number) => drawnGlyph(font.glyphForCodePoint(codePoint)),
@@ -86,17 +86,17 @@ export function drawnFont(font: Font): Font {
   })
 }
 
-/** Vowels that Khmer writes on both sides of a letter. fontkit adds a letter for the left side, which is a vowel by itself. */
+/** Vowels that Khmer writes on both sides of a letter. fontkit adds a letter for the left side, which is also a vowel by itself. */
 const SPLIT_VOWELS = [0x17be, 0x17bf, 0x17c0, 0x17c4, 0x17c5]
 const LEFT_SIDE = 0x17c1
 
-/** What fontkit puts below a mark that has no letter. */
+/** fontkit puts it below a mark that has no letter. */
 const DOTTED_CIRCLE = 0x25cc
 
-/** Rules of western letters add none. */
+/** Font rules add no glyphs to western letters. */
 const IS_WESTERN = /^[\0-\u02ff]*$/
 
-/** Takes the characters from glyphs that the rules of a font added, because the text does not contain them. */
+/** Removes the characters of glyphs that font rules added, because the text does not contain them. */
 function withoutAdditions(text: string, glyphs: readonly Glyph[], font: Font): Glyph[] {
   const hasCircle = text.includes(String.fromCodePoint(DOTTED_CIRCLE))
   return glyphs.map((glyph, at) => {

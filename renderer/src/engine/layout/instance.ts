@@ -1,4 +1,3 @@
-/** The nodes that react-pdf lays out. */
 import { pdf } from '@react-pdf/renderer'
 import type { ReactElement } from 'react'
 import type { Props } from '../../template/element/prop.ts'
@@ -13,8 +12,8 @@ export interface Instance {
   readonly children?: readonly Instance[]
 }
 
-/** The nodes that react-pdf makes of a document. Those of `render` and `layout` functions it makes when it calls them. */
+/** The nodes that react-pdf makes from a document. It makes those of `render` and `layout` functions when it calls them. */
 export function instanceOf(document: ReactElement<Props>): Instance {
-  // Its types say nothing of the container.
+  // Its types do not include the container.
   return pdf(document as never).container.document as Instance
 }

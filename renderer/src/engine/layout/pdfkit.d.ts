@@ -2,7 +2,7 @@
 declare module 'pdfkit' {
   import type { Readable } from 'node:stream'
 
-  /** A document that writes itself while it is drawn. */
+  /** It writes itself while it is drawn. */
   export default class PdfDocument extends Readable {
     constructor(options: object)
     readonly _root: { readonly data: Record<string, unknown> }

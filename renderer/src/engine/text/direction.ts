@@ -1,6 +1,6 @@
 /**
- * What react-pdf's text layout needs to be told of text from the right (https://github.com/diegomura/react-pdf/issues/747). It lays lines
- * out in the order in which they are read, and then reverses their parts. Pure.
+ * Corrects react-pdf's layout of text from right to left (https://github.com/diegomura/react-pdf/issues/747). It lays lines out in the
+ * order in which they are read, and then reverses their parts. Pure.
  */
 import type { AttributedString, Attributes, Position, Run } from '@react-pdf/textkit'
 
@@ -24,14 +24,14 @@ function attributesWithSide(attributes: Attributes): Attributes {
   return attributes.align === 'justify' ? { ...attributes, alignLastLine: start } : attributes
 }
 
-/** Whether react-pdf reverses the order of something in a line with these runs. */
+/** Whether react-pdf reverses any part of a line with these runs. */
 export function isReordered(runs: readonly Run[]): boolean {
   return runs.some(({ attributes }) => (attributes.bidiLevel ?? 0) > 0)
 }
 
 /**
- * Where a line ends that is reordered. The blanks at its end have the direction of the paragraph, whatever the word before them has (UAX #9,
- * rule L1). react-pdf moves them along with the word, into the line. At the edge of a line they are invisible, so we leave them out.
+ * The end of a reordered line without its blanks. They have the direction of the paragraph, whatever the word before them has (UAX #9, rule
+ * L1). react-pdf moves them along with the word, into the line. At the edge of a line they are invisible, so we leave them out.
  */
 export function endWithoutBlanks(text: string, start: number, end: number): number {
   let last = end
@@ -40,9 +40,9 @@ export function endWithoutBlanks(text: string, start: number, end: number): numb
 }
 
 /**
- * The positions of glyphs as react-pdf draws them. It draws the distance of a mark from its letter, which it has in points, as if that were
- * in thousandths of the font size (https://github.com/diegomura/react-pdf/issues/3381). In a run that it reverses, a mark comes before its
- * letter, and is to be counted from where the letter begins, not from where it ends.
+ * The positions of glyphs as react-pdf draws them. It has the distance of a mark from its letter in points, but draws it as thousandths of
+ * the font size (https://github.com/diegomura/react-pdf/issues/3381). In a reversed run a mark comes before its letter, so its distance
+ * counts from where the letter begins, not from where it ends.
  */
 export function withMarks(line: AttributedString): AttributedString {
   if (!line.runs.some(hasMarks)) return line

@@ -1,23 +1,22 @@
 /**
- * Chooses where the lines of a paragraph end. Text with blanks is set as a whole where that succeeds: Knuth and Plass, "Breaking Paragraphs
- * into Lines" (1981), with the weights of react-pdf. All other text is set line by line. Pure.
+ * Chooses where the lines of a paragraph end. Text with blanks is set as a whole if possible: Knuth and Plass, "Breaking Paragraphs into
+ * Lines" (1981), with the weights of react-pdf. All other text is set line by line. Pure.
  */
 import type { Paragraph } from './paragraph.ts'
 
-/** A line, from the offset `start` to `end`. The blanks from there to the next line are not shown. */
+/** From the offset `start` to `end`. Blanks between `end` and the next line are not shown. */
 export interface Line {
   readonly start: number
   readonly end: number
-  /** Whether a hyphen ends it. */
   readonly isHyphenated: boolean
 }
 
 interface Fit {
   /** The room of each line in points; the last entry also stands for all lines after it. */
   readonly widths: readonly number[]
-  /** How wide the hyphen would be after an offset. */
+  /** The width of a hyphen after an offset. */
   readonly hyphenAt: (offset: number) => number
-  /** What a hyphen costs. A full line costs nothing, a loose or tight one up to 100. */
+  /** A full line costs nothing, a loose or tight one up to 100. */
   readonly hyphenPenalty: number
   /** Whether a word that is wider than a line may break at any letter. */
   readonly isBrokenAnywhere: boolean
@@ -27,14 +26,17 @@ interface Fit {
 const STRETCH = 1 / 2
 const SHRINK = 1 / 3
 
-/** More segments than fit on a few dozen pages are set line by line: the other way takes time and memory for each pair within a line. */
+/**
+ * Above these, text is set line by line, because total fit takes time and memory for each pair of segments within a line. Text of a few
+ * dozen pages stays below.
+ */
 const TOTAL_FIT_SEGMENTS_MAX = 20_000
 const TOTAL_FIT_PAIRS_MAX = 4_000_000
 
 /** How loose a line may be. The first tolerance that sets the paragraph is used. */
 const TOLERANCES = [4, 9, 14, 19, 24, 29, 34, 39, 44, 49, 54]
 
-/** What ends a line after a hyphen or slash of the text costs. */
+/** Cost of a line that ends after a hyphen or slash of the text. */
 const BREAK_PENALTY = 50
 
 const INFINITE = 10_000
@@ -52,7 +54,7 @@ function firstTotalFit(paragraph: Paragraph, fit: Fit): readonly number[] {
   return []
 }
 
-/** Only blanks stretch. So each line needs one, and a word that is too wide fits nowhere. */
+/** Only blanks stretch. So each line needs one, and no line may have a word that is too wide. */
 function canFitInTotal({ text, reach, segments }: Paragraph, { widths }: Fit): boolean {
   const { count, starts, contentEnds, ends } = segments
   if (count > TOTAL_FIT_SEGMENTS_MAX) return false
@@ -81,7 +83,7 @@ function linesOf({ segments }: Paragraph, ends: readonly number[]): Line[] {
   })
 }
 
-/** A place where a line may end, reached in the best way. They form a list in the order of their lines. */
+/** The best way to a place where a line may end. Candidates form a list in the order of their lines. */
 interface Candidate {
   /** The segment that ends the line. -1 is the start of the paragraph. */
   readonly at: number
@@ -99,7 +101,7 @@ interface Best {
   before: Candidate | undefined
 }
 
-/** The segments that end the lines, or none if no way is within the tolerance. */
+/** The segments that end the lines. Empty if no way is within the tolerance. */
 function fitInTotal(paragraph: Paragraph, fit: Fit, tolerance: number): readonly number[] {
   const { count } = paragraph.segments
   const list = { first: undefined as Candidate | undefined, last: undefined as Candidate | undefined }
@@ -115,7 +117,7 @@ function fitInTotal(paragraph: Paragraph, fit: Fit, tolerance: number): readonly
         if (ratio < -1 || at === count - 1) remove(list, active)
         if (ratio >= -1 && ratio <= tolerance) weigh(bests, { before: active, at, ratio }, { paragraph, fit })
         active = active.next
-        // Lines of the same width are one group, of which only the best candidates stay.
+        // Lines of the same width form one group, which keeps only its best candidates.
         if (active !== undefined && active.line >= line && line < fit.widths.length) break
       }
       for (const [tightness, { demerits, before }] of bests.entries()) {
@@ -175,7 +177,6 @@ function roomOf({ widths }: Fit, line: number): number {
   return widths[Math.min(line, widths.length - 1)] ?? 0
 }
 
-/** One more line: after a candidate, to a segment, so loose. */
 interface Step {
   readonly before: Candidate
   readonly at: number
@@ -212,7 +213,7 @@ function weigh(bests: readonly Best[], step: Step, task: Task): void {
   best.before = step.before
 }
 
-/** Only ways to the end of the paragraph are left in the list. */
+/** The list has only ways to the end of the paragraph left. */
 function endsOf(first: Candidate | undefined): readonly number[] {
   let best = first
   for (let other = first?.next; other !== undefined; other = other.next)
@@ -222,7 +223,7 @@ function endsOf(first: Candidate | undefined): readonly number[] {
   return ends.toReversed()
 }
 
-/** Fills one line after the other. Where a word is too wide, breaks it at the last letter that fits. */
+/** Fills one line after the other. If a word is too wide, breaks it at the last letter that fits. */
 function fitLineByLine(paragraph: Paragraph, fit: Fit): Line[] {
   const { segments, text } = paragraph
   const lines: Line[] = []
@@ -248,7 +249,6 @@ function fitLineByLine(paragraph: Paragraph, fit: Fit): Line[] {
   return lines
 }
 
-/** The end of the last whole letter that fits. One letter always does. */
 function letterEnd(
   { reach, text }: Paragraph,
   clusters: Intl.Segments,
@@ -263,12 +263,11 @@ function letterEnd(
 
 interface OpenLine {
   readonly start: number
-  /** The segment in which it starts. */
   readonly from: number
   readonly room: number
 }
 
-/** The segment that ends a line best, or none if the line must end within a segment: `overflow` is the first that does not fit. */
+/** The segment that ends a line best. Undefined if the line must end within a segment: `overflow` is the first that does not fit. */
 function bestEnd(paragraph: Paragraph, fit: Fit, line: OpenLine): { at: number | undefined; overflow: number } {
   const { reach, blank, segments } = paragraph
   const { start, from, room } = line
@@ -283,7 +282,7 @@ function bestEnd(paragraph: Paragraph, fit: Fit, line: OpenLine): { at: number |
       return { at: best ?? (canBreak ? undefined : from), overflow: at }
     }
     if (at === segments.count - 1) return { at, overflow: at }
-    // react-pdf counts the blank after the line, too, and looks no further if it does not fit.
+    // react-pdf also counts the blank after the line, and looks no further if it does not fit.
     const next = segments.ends[at] ?? 0
     const blanksToNext = (blank[next] ?? 0) - (blank[start] ?? 0)
     if ((reach[next] ?? 0) - (reach[start] ?? 0) - blanksToNext * SHRINK > room) return { at: best ?? at, overflow: at }
@@ -299,7 +298,7 @@ function bestEnd(paragraph: Paragraph, fit: Fit, line: OpenLine): { at: number |
   return { at: best, overflow: segments.count - 1 }
 }
 
-/** How loose a line is with all blanks up to the next segment, as react-pdf counts it. */
+/** How loose a line is, with all blanks up to the next segment. react-pdf counts these, too. */
 function looseness(
   { reach, blank, segments }: Paragraph,
   { start, at, room }: { start: number; at: number; room: number },

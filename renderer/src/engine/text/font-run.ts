@@ -1,10 +1,9 @@
 /**
- * Splits text into runs of one font. react-pdf's own step takes the first font of the chain that has a code point. This one keeps together
- * what is one sign to a reader (a letter and its marks, an emoji and its modifiers), and asks for the fonts of scripts at the end of a
- * chain. See `layout/fallback-fonts.ts`.
+ * Splits text into runs of one font. react-pdf's own step takes the first font of the chain that has a code point. This one does not split
+ * a sign (a letter and its marks, an emoji and its modifiers), and asks for the fonts of scripts at the end of a chain. See
+ * `layout/fallback-fonts.ts`.
  */
 
-/** A font of a chain, as `font-store.ts` puts it there. */
 interface ChainFont {
   readonly unitsPerEm: number
   hasGlyphForCodePoint(codePoint: number): boolean
@@ -30,10 +29,9 @@ interface Text<Each> {
   readonly runs: readonly Each[]
 }
 
-/** react-pdf's default. */
 const FONT_SIZE = 12
 
-/** The step, in the form that react-pdf's layout engine wants. */
+/** In the form that react-pdf's layout engine wants. */
 export const fontSubstitution =
   () =>
   ({ string, runs }: Text<Run>): Text<FontRun> => {
@@ -83,18 +81,16 @@ function fontRuns(string: string, { start, end, attributes }: Run): readonly Fon
 
 interface Place {
   readonly codePoint: number
-  /** The text behind it, at least its first code point. */
+  /** The text after it, at least its first code point. */
   readonly after: string
-  /** The font of the code point before it in the same run. */
   readonly before: ChainFont | undefined
-  /** Whether a joiner is before it. */
   readonly isJoined: boolean
   readonly chain: readonly ChainFont[]
 }
 
 const ZWJ = '\u200d'
 
-/** Most text: letters without marks, and no keys of a telephone. */
+/** Most text: letters without marks. Digits and keys with an emoji style (keycaps) are excluded. */
 function isPlain(codePoint: number, next: number): boolean {
   return codePoint < MARKS_MIN && codePoint !== SOFT_HYPHEN && next !== EMOJI_STYLE_CODE
 }
@@ -121,13 +117,13 @@ function fontOf({ codePoint, after, before, isJoined, chain }: Place): ChainFont
 const MARKS_MIN = 0x300
 const SOFT_HYPHEN = 0xad
 
-/** Makes an emoji of the character before it, as of the digit in a keycap. */
+/** Makes the character before it an emoji, such as the digit in a keycap. */
 const EMOJI_STYLE_CODE = 0xfe0f
 const TEXT_STYLE = '\ufe0e'
 
-/** Joiners, variation selectors, tags, soft hyphens: they choose a form or a break, and have none of their own. */
+/** Joiners, variation selectors, tags, soft hyphens: they choose a form or a break, and have no form of their own. */
 const UNSEEN = /^\p{Default_Ignorable_Code_Point}/u
-/** What belongs to the sign before it. */
+/** Characters that belong to the sign before them. */
 const CONTINUES = /^[\p{M}\p{Emoji_Modifier}]/u
 
 function isEmoji(character: string, after: string): boolean {

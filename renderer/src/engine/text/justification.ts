@@ -1,12 +1,11 @@
-/** The step of text layout that fits a line into its box by moving its letters. */
 import { type AttributedString, type LayoutOptions, justification as ownJustification } from '@react-pdf/textkit'
 
-/** Below this, in points, a line that is too wide is a matter of rounding. */
+/** In points. A smaller excess is a rounding error. */
 const EXCESS_MIN = 0.01
 
 /**
- * Stretches or shrinks a line as react-pdf does. react-pdf shrinks a blank by one point at most, but its line breaker counts on a third of
- * the blank, which is more in large letters. So the blanks take what is left over, and the line stays in its box.
+ * Stretches or shrinks a line as react-pdf does, and keeps it in its box. react-pdf shrinks a blank by one point at most, but its line
+ * breaker counts on a third of the blank, which is more in large letters. The blanks take the rest.
  */
 export function justification(options: LayoutOptions): (line: AttributedString) => AttributedString {
   const justify = ownJustification(options)

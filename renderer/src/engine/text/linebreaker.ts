@@ -1,6 +1,6 @@
 /**
- * The step of text layout that breaks a paragraph into lines. react-pdf's own adds a hyphen wherever no blank is, knows no other script
- * than those with blanks, and lets a long word run out of its box.
+ * The step of text layout that breaks a paragraph into lines. react-pdf's own adds a hyphen wherever there is no blank, knows only scripts
+ * with blanks, and lets a long word run out of its box.
  */
 import type { AttributedString, LayoutOptions } from '@react-pdf/textkit'
 import { isBrokenAnywhere } from '../../template/wrapping.ts'
@@ -31,7 +31,7 @@ function linesOf(options: LayoutOptions): ReturnType<typeof linebreaker> {
     const lines = fitLines(paragraph, {
       widths,
       hyphenAt: hyphens(paragraph),
-      // A justified line is looser without a hyphen. Any other just ends earlier.
+      // A justified line is looser without a hyphen. Any other line just ends earlier.
       hyphenPenalty: options.hyphenationPenalty || (isJustified ? 100 : 600),
       isBrokenAnywhere: isBrokenAnywhere(options.hyphenationCallback),
     })
@@ -40,14 +40,13 @@ function linesOf(options: LayoutOptions): ReturnType<typeof linebreaker> {
   }
 }
 
-/** Blanks at the end of a paragraph are kept: in a drawing they separate it from the next text. react-pdf lets only these hang. */
+/** Keeps blanks at the end of a paragraph: in a drawing they separate it from the next text. react-pdf lets only these hang. */
 function keptEnd(text: string, contentEnd: number): number {
   let end = contentEnd
   while (text.charAt(end) === ' ') end += 1
   return end
 }
 
-/** How wide a hyphen is after each offset. */
 function hyphens({ runs }: Paragraph): (offset: number) => number {
   let known: MeasuredRun | undefined
   let width = 0
@@ -59,7 +58,6 @@ function hyphens({ runs }: Paragraph): (offset: number) => number {
   }
 }
 
-/** The run of the character before an offset. */
 function runEnding(runs: readonly MeasuredRun[], offset: number): MeasuredRun | undefined {
   let low = 0
   let high = runs.length - 1

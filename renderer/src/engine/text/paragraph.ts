@@ -1,6 +1,6 @@
 /**
- * What a line breaker must know of a paragraph: how wide each part of it is, and where a line may end. A **segment** is the text between
- * two such places, with the blanks that end it: they hang over the end of the line, and take no room there. Pure.
+ * Measures a paragraph for a line breaker: how wide each part is, and where a line may end. A **segment** is the text between two such
+ * places, with the blanks at its end. These hang over the end of the line, and take no room there. Pure.
  */
 import type { AttributedString, Run } from '@react-pdf/textkit'
 import { breakOpportunities } from './rule/opportunities.ts'
@@ -11,7 +11,7 @@ export interface Paragraph {
   readonly runs: readonly MeasuredRun[]
   /** How far the text reaches up to each offset, in points. */
   readonly reach: Float64Array
-  /** The same of its spaces alone, which stretch and shrink. */
+  /** The same for its spaces alone, which stretch and shrink. */
   readonly blank: Float64Array
   readonly segments: Segments
 }
@@ -23,7 +23,7 @@ export interface MeasuredRun {
   readonly end: number
 }
 
-/** One entry each. Segments follow each other without a gap. */
+/** Each array has one entry per segment. Segments follow each other without a gap. */
 interface Segments {
   readonly count: number
   readonly starts: Uint32Array
@@ -34,7 +34,7 @@ interface Segments {
   readonly hyphens: Uint8Array
 }
 
-/** Measures a paragraph, without the line feed that ends it. */
+/** Ignores the line feed that ends the paragraph. */
 export function measure({ string, runs, syllables = [] }: AttributedString): Paragraph {
   const text = string.endsWith('\n') ? string.slice(0, -1) : string
   const advances = new Float64Array(text.length + 1)
@@ -49,7 +49,7 @@ export function measure({ string, runs, syllables = [] }: AttributedString): Par
   return { text, runs: measured, reach, blank, segments: segmentsOf(text, runs, syllables) }
 }
 
-/** Adds the advance of each character of a run. A glyph of several characters gives each an equal share. */
+/** Adds the advance of each character of a run. The characters of one glyph share its advance equally. */
 function measureRun(text: string, run: Run, advances: Float64Array): MeasuredRun {
   const { glyphs = [], positions = [] } = run
   const end = Math.min(run.end, text.length)
@@ -58,7 +58,7 @@ function measureRun(text: string, run: Run, advances: Float64Array): MeasuredRun
   let next = start
   for (const [index, glyph] of glyphs.entries()) {
     const letters = glyph?.codePoints?.length ?? 0
-    // A glyph without characters of its own is a part of the one before.
+    // A glyph without characters is a part of the one before.
     if (letters > 0) {
       start = next
       for (let letter = 0; letter < letters && next < end; letter += 1) next += widthOf(text.codePointAt(next))
@@ -75,7 +75,7 @@ function widthOf(codePoint = 0): number {
   return codePoint > 0xffff ? 2 : 1
 }
 
-/** Blanks that hang over the end of a line. A no-break space is none. */
+/** Blanks that hang over the end of a line. A no-break space does not. */
 function isBlank(unit: number): boolean {
   if (unit === 0x20 || unit === 0x09) return true
   if (unit < 0x1680) return false
@@ -141,7 +141,7 @@ const MIRRORED = new Map(
   ]),
 )
 
-/** react-pdf has turned brackets of right-to-left runs already. The rules want them as they were written. */
+/** react-pdf has mirrored the brackets of right-to-left runs already. The rules want the original ones. */
 function unmirrored(text: string, runs: readonly Run[]): string {
   if (runs.every(({ attributes }) => (attributes.bidiLevel ?? 0) % 2 === 0)) return text
   return runs

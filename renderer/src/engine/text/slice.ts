@@ -1,6 +1,6 @@
 /**
- * Cuts lines out of a paragraph. The later steps of react-pdf index the characters and glyphs of a line; here both count UTF-16 units, as
- * the offsets of runs do. Linear: each glyph is copied once.
+ * Cuts lines out of a paragraph. Later steps of react-pdf index the characters and glyphs of a line; here both count UTF-16 units, as the
+ * offsets of runs do. Linear: each glyph is copied once.
  */
 import type { AttributedString, Glyph, Position, Run } from '@react-pdf/textkit'
 import { endWithoutBlanks, isReordered } from './direction.ts'
@@ -25,12 +25,11 @@ export function sliceLines(paragraph: Paragraph, lines: readonly Line[]): Attrib
   })
 }
 
-/** How wide the hyphen is that would follow a character of a run. */
 export function hyphenWidth(run: Run): number {
   return (hyphenOf(run)?.advanceWidth ?? 0) * (run.attributes.scale ?? 0)
 }
 
-/** A font without the character shows none, rather than a box. */
+/** If the font lacks the character, shows no hyphen rather than a box. */
 function hyphenOf({ attributes: { font: [font] = [] } }: Run): Glyph | undefined {
   return font?.hasGlyphForCodePoint?.(HYPHEN) ? font.glyphForCodePoint(HYPHEN) : undefined
 }
@@ -56,7 +55,7 @@ interface Span {
   readonly end: number
 }
 
-/** Glyphs and where the characters of each begin, in the paragraph. */
+/** `starts`: where in the paragraph the characters of each glyph begin. */
 interface Shape {
   readonly glyphs: Glyph[]
   readonly positions: Position[]
@@ -84,7 +83,7 @@ function sliceRun(text: string, measured: MeasuredRun, line: Span): Run {
   }
 }
 
-/** Characters of one glyph may come to lie in two lines, such as those of a ligature. Each line gets glyphs of its own for them. */
+/** A line may end between characters of one glyph, such as a ligature. Each line then gets its own glyphs for them. */
 function shapeBetween(text: string, { run, glyphStarts, end: runEnd }: MeasuredRun, { start, end }: Span): Shape {
   const from = indexFrom(glyphStarts, start)
   let to = end === runEnd ? glyphStarts.length : indexFrom(glyphStarts, end)
@@ -110,7 +109,7 @@ function shapeBetween(text: string, { run, glyphStarts, end: runEnd }: MeasuredR
   }
 }
 
-/** The first of the sorted numbers that is not less. */
+/** Index of the first of the sorted numbers that is not less. */
 function indexFrom(sorted: Uint32Array, least: number): number {
   let low = 0
   let high = sorted.length
@@ -122,7 +121,7 @@ function indexFrom(sorted: Uint32Array, least: number): number {
   return low
 }
 
-/** Sets characters of a run by themselves, as react-pdf set the run. */
+/** Sets characters of a run alone, as react-pdf set the run. */
 function shape(text: string, { attributes }: Run, { start, end }: Span): Shape {
   const { font: [font] = [], features, scale = 0, characterSpacing = 0, yOffset = 0 } = attributes
   if (font === undefined) return { glyphs: [], positions: [], starts: [] }

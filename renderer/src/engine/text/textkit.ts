@@ -1,6 +1,6 @@
 /**
- * The text layout of react-pdf as its own layout imports it, with the steps that are ours: which font has a character, where lines end, how
- * a line fits its box, and at which side it begins. See `../layout/correction.ts`.
+ * react-pdf's text layout, as its own layout imports it, with our steps: which font has a character, where lines end, how a line fits its
+ * box, and at which side it begins. See `../layout/correction.ts`.
  */
 import layoutEngine, { type fontSubstitution as theirs } from '@react-pdf/textkit'
 import { withSides } from './direction.ts'
@@ -10,7 +10,7 @@ export * from '@react-pdf/textkit'
 export { justification } from './justification.ts'
 export { linebreaker } from './linebreaker.ts'
 
-/** A name of this module wins over the one that it passes on. Fonts of our chains are more than react-pdf's type says. */
+/** This export wins over the one of `export *`. Fonts of our chains have more members than react-pdf's type says. */
 export const fontSubstitution = ours as unknown as typeof theirs
 
 const textLayout: typeof layoutEngine = (engines) => {

@@ -1,7 +1,6 @@
-/** Loads what makes documents. Images load it in the same way when they are built: code that we change is compiled as it was changed. */
+/** Container images load documents in the same way when they are built, so that code which we change is compiled as changed. */
 import { withCorrections } from '../layout/correction.ts'
 
-/** Imports `document.ts` with our corrections of react-pdf. */
 export async function importDocument(): Promise<typeof import('../document.ts')> {
   return await withCorrections(() => import('../document.ts'))
 }

@@ -1,4 +1,3 @@
-/** The messages between a pool and its threads. */
 import { type FailureCode, ServiceError } from '@platen/contract/domain/error.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/domain/template-check.ts'
 import type { ConsoleLine, Rendering, RenderWork } from '../../port/engine.ts'
@@ -19,27 +18,23 @@ export interface TaskResults {
   readonly check: readonly CheckFault[]
 }
 
-/** What a thread gets at its start. */
 export interface ThreadData {
   readonly kinds: readonly TaskKind[]
-  /** The fonts that every document can use. */
   readonly faces: readonly FontFace[]
-  /** Whether it runs at a low priority. */
   readonly isLow: boolean
 }
 
-/** A message to a thread: a task, or a warm-up. The first render of a thread takes ten times as long as the hundredth. */
+/** The first render of a thread takes ten times as long as the hundredth, hence the warm-up. */
 export type ThreadMessage = RenderTask | { readonly kind: 'warm_up' }
 
-/** A message from a thread: `loaded` once, then one reply to each message. `console` comes while a task runs. */
+/** `loaded` once, then one reply to each message. `console` comes while a task runs. */
 export type ThreadReply =
   | { readonly kind: 'loaded' }
   | { readonly kind: 'warm' }
   | { readonly kind: 'console'; readonly line: ConsoleLine }
-  /** `keptBytes` is the memory that the thread keeps after the task. To ask a thread for it takes longer. */
+  /** `keptBytes` is the memory that the thread keeps after the task. Asking a thread for it takes longer. */
   | (TaskEnd & { readonly keptBytes: number })
 
-/** How a task ended. */
 export type TaskEnd =
   | { readonly kind: 'done'; readonly value: TaskResults[TaskKind] }
   /** The task needs these files. Send it again with them. */
@@ -47,7 +42,6 @@ export type TaskEnd =
   /** A failure without a code is a defect of the service. */
   | { readonly kind: 'failed'; readonly code?: FailureCode; readonly message: string; readonly stack?: string }
 
-/** The error that a thread reports. */
 export function errorOf(reply: Extract<TaskEnd, { kind: 'failed' | 'wanting' }>): Error {
   if (reply.kind === 'wanting') return new FilesNeeded(reply.urls)
   const { code, message, stack } = reply
@@ -55,12 +49,11 @@ export function errorOf(reply: Extract<TaskEnd, { kind: 'failed' | 'wanting' }>)
   return Object.assign(new Error(message), stack === undefined ? {} : { stack })
 }
 
-/** Whether a thread ended because its heap was full. */
 export function isOutOfMemory(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
 }
 
-/** Why a task failed whose thread has exited by itself, with `cause` if it gave one. */
+/** The failure of a task whose thread has exited by itself, with `cause` if the thread gave one. */
 export function exitError(cause: unknown, heapMibMax: number): ServiceError {
   return isOutOfMemory(cause)
     ? outOfMemory(heapMibMax)

@@ -1,4 +1,4 @@
-/** The code of a render thread. It runs one task after the other and replies to each with a result or a failure. */
+/** The code of a render thread. It runs one task at a time and replies to each with a result or a failure. */
 import { Console } from 'node:console'
 import { flushCompileCache } from 'node:module'
 import { constants, getPriority, platform, setPriority } from 'node:os'
@@ -21,11 +21,11 @@ import { LOW_NICENESS } from '../limit.ts'
 import type { RenderTask, TaskEnd, TaskKind, TaskResults, ThreadData, ThreadMessage, ThreadReply } from './message.ts'
 
 async function serve(port: MessagePort, { kinds, faces, isLow }: ThreadData): Promise<void> {
-  // Before anything is loaded: a start takes a core for a third of a second.
+  // Before the thread loads anything: a start takes a core for a third of a second.
   if (isLow) lowerPriority()
-  // react-pdf writes warnings to the console, and they quote the document.
+  // react-pdf writes warnings to the console that quote the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
-  // Nothing here may fetch. yoga would fetch its own WebAssembly, which is text in its module, and Node would load its clients of HTTP.
+  // Code here must not fetch. yoga would fetch its own WebAssembly, which is text in its module, and Node would load its HTTP clients.
   Reflect.deleteProperty(globalThis, 'fetch')
   const tools = await openTools(new Set(kinds), faces)
   let keeping: Promise<void> | undefined
@@ -37,7 +37,7 @@ async function serve(port: MessagePort, { kinds, faces, isLow }: ThreadData): Pr
   post(port, { kind: 'loaded' })
 }
 
-/** Lowers the priority of this thread alone, for which only Linux has a call. A process without rights cannot raise it again. */
+/** Lowers the priority of this thread alone. Only Linux has a call for that. A process without rights cannot raise it again. */
 function lowerPriority(): void {
   if (platform() !== 'linux') return
   try {
@@ -47,14 +47,13 @@ function lowerPriority(): void {
   }
 }
 
-/** The tools of the kinds that the thread is for. */
 interface Tools {
   readonly renderDocument?: RenderDocument
   readonly checkTemplate?: CheckTemplate
   readonly fillHtml?: FillHtml
 }
 
-/** Loads only the tools that are needed: each has libraries of its own, and all together take twice as long as react-pdf alone. */
+/** Loads only the tools that are needed: each has its own libraries, and all together take twice as long as react-pdf alone. */
 async function openTools(kinds: ReadonlySet<TaskKind>, faces: readonly FontFace[]): Promise<Tools> {
   const isEvaluating = kinds.has('react_pdf') || kinds.has('check')
   // Both share one sandbox, because only one task runs at a time.
@@ -92,7 +91,7 @@ async function handle(port: MessagePort, tools: Tools, message: ThreadMessage): 
   // If renders follow each other without a turn of the event loop, the heap grows.
   await setImmediate()
   if (message.kind === 'warm_up') return warmUp(port, tools)
-  // At once: a template that never ends is ended from outside.
+  // Posted at once: a template that never ends is ended from outside.
   const onConsole = (line: ConsoleLine) => post(port, { kind: 'console', line })
   const end = await endOf(runTask(tools, message, onConsole))
   post(port, { ...end, keptBytes: keptBytes() })
@@ -106,22 +105,20 @@ async function endOf(task: Promise<TaskResults[TaskKind]>): Promise<TaskEnd> {
   }
 }
 
-/** The heap that this thread has claimed from the system, and the buffers beside it. */
 function keptBytes(): number {
   const { total_heap_size: heap, external_memory: buffers } = getHeapStatistics()
   return heap + buffers
 }
 
-/** A failure here is not the fault of a template. It ends the thread, as if the thread had not started. */
+/** A failure here is not the fault of a template. It ends the thread, which then counts as not started. */
 async function warmUp(port: MessagePort, { renderDocument }: Tools): Promise<void> {
-  // A thread that makes no documents needs no warm-up.
   await renderDocument?.(WARM_UP)
   post(port, { kind: 'warm' })
 }
 
 /**
- * Threads are terminated, so Node never reaches its own exit code that writes the cache. Writing takes as long as a few documents. So it
- * waits until the first ones are made.
+ * Saves the compile cache. Threads are terminated, so Node never reaches its own exit code that writes the cache. Writing takes as long as
+ * a few documents, so it waits until the first ones are made.
  */
 async function keepCompiled(): Promise<void> {
   await setTimeout(COMPILED_KEPT_AFTER_MS)
@@ -143,7 +140,6 @@ async function runTask(
 }
 
 function post(port: MessagePort, reply: ThreadReply): void {
-  // Transfer the PDF instead of copying it.
   const isRendering = reply.kind === 'done' && 'pdf' in reply.value
   port.postMessage(reply, isRendering ? [reply.value.pdf.buffer] : [])
 }
@@ -158,7 +154,7 @@ function failureOf(error: unknown): TaskEnd {
   return { kind: 'failed', message, ...(stack === undefined ? {} : { stack }) }
 }
 
-/** A few dozen frames. */
+/** Room for a few dozen frames. */
 const STACK_CHARS_MAX = 10_000
 
 /** A document that uses every common feature. Nobody sees it. */
@@ -196,5 +192,5 @@ export default ({ data }) => (
   isSandbox: false,
 }
 
-// Last, after everything above is defined.
+// Last: it needs everything above.
 if (parentPort !== null) await serve(parentPort, workerData)

@@ -1,4 +1,3 @@
-/** Starts render threads. */
 import { Worker } from 'node:worker_threads'
 import { threadEnv } from '@platen/lib/thread-env.ts'
 import { defaultFaces, type FontFace } from '../../template/asset/font/default-fonts.ts'
@@ -6,21 +5,20 @@ import { HEAP_HEADROOM_MIB } from '../limit.ts'
 import type { TaskKind, ThreadData } from './message.ts'
 
 /**
- * Heap of a thread for new objects. V8 fills a third of it at a time. A document leaves little behind of what it allocates: with room for a
- * document, V8 rarely moves its objects. Twice as much made documents of 10 to 800 rows no quicker, and threads 50 to 80 MiB larger. Half of
- * it took a tenth more CPU for 800 rows.
+ * Young generation of a thread. V8 fills a third of it at a time. A document leaves little of its allocations behind, so if this has room
+ * for a document, V8 rarely moves its objects. Twice as much made documents of 10 to 800 rows no quicker, and threads 50 to 80 MiB larger.
+ * Half of it took a tenth more CPU for 800 rows.
  */
 const YOUNG_GENERATION_MIB = 24
-/** The same of a thread that makes no documents. A check is in no hurry, and filling an html template allocates little. */
+/** The same for a thread that makes no documents. A check is in no hurry, and filling an html template allocates little. */
 const SMALL_YOUNG_GENERATION_MIB = 12
 
-/** The members of a thread that the pool uses. */
 export type PoolWorker = Pick<Worker, 'on' | 'once' | 'postMessage' | 'terminate' | 'getHeapStatistics' | 'cpuUsage'>
 
-/** Starts a thread whose heap and buffers the pool limits to `heapMibMax`. `isLow` gives it a low priority, from its start to its end. */
+/** Starts a thread whose heap and buffers the pool limits to `heapMibMax`. `isLow` gives it a low priority for its whole life. */
 export type Spawn = (heapMibMax: number, isLow: boolean) => PoolWorker
 
-/** Starts threads that do only tasks of these kinds, with these fonts. Each kind has libraries of its own, and they take memory. */
+/** The threads do only tasks of these kinds, with these fonts. Each kind has its own libraries, which take memory. */
 export function spawnThreadFor(kinds: readonly TaskKind[], faces: readonly FontFace[] = defaultFaces()): Spawn {
   const maxYoungGenerationSizeMb = kinds.includes('react_pdf') ? YOUNG_GENERATION_MIB : SMALL_YOUNG_GENERATION_MIB
   return (heapMibMax, isLow) =>

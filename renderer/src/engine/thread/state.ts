@@ -1,14 +1,11 @@
-/** What a pool knows of its threads, and which of them are needed. */
 import type { ConsoleLine } from '../../port/engine.ts'
 import { SYNC_PAUSE_MS_MAX } from '../../worker/limit.ts'
 import { RENDER_THREAD_IDLE_MS, SPARE_AFTER_MS } from '../limit.ts'
 import type { RenderTask, TaskKind, TaskResults } from './message.ts'
 import type { PoolWorker } from './start.ts'
 
-/** A task of a caller. */
 export interface Job {
   readonly task: RenderTask
-  /** Whether a caller waits for its document. */
   readonly isSync: boolean
   readonly onConsole: ((line: ConsoleLine) => void) | undefined
   readonly acceptedAt: number
@@ -21,13 +18,9 @@ export interface Thread {
   /** Whether it runs at a low priority, for good: a process without rights cannot raise it again. */
   readonly isLow: boolean
   readonly startedAt: number
-  /** Whether it can take a task. */
   isReady: boolean
-  /** Whether it has made a document. */
   isWarm: boolean
-  /** Whether it must be replaced. */
   isWorn: boolean
-  /** Tasks it has done. */
   renders: number
   /** When its last task began or ended, or when it started. */
   usedAt: number
@@ -39,16 +32,17 @@ export function newThread(worker: PoolWorker, isLow: boolean, now: number): Thre
   return { worker, isLow, startedAt: now, isReady: false, isWarm: false, isWorn: false, renders: 0, usedAt: now }
 }
 
-/** Puts a task into the queue: one of a sync render behind the others of sync renders, and before the rest. */
+/** Tasks of sync renders go before all others. */
 export function enqueue(job: Job, waiting: Job[]): void {
   const ahead = job.isSync ? waiting.findIndex(({ isSync }) => !isSync) : -1
   waiting.splice(ahead === -1 ? waiting.length : ahead, 0, job)
 }
 
 /**
- * The free thread that suits a task best. Sync renders get those of normal priority. All others leave these to them for as long as an idle
- * thread lasts after a sync render. For a moment they do so even until a thread of low priority has started. Of equals the one with the most
- * renders is the quickest, as V8 has compiled more for it. Worn threads come last, so that they become idle.
+ * The free thread that suits a task best. Sync renders prefer threads of normal priority. As long as an idle thread lasts after a sync
+ * render, all others leave these threads to sync renders. For a moment after one they even wait until a thread of low priority has started.
+ * Among equals, the thread with the most renders is the quickest, as V8 has compiled more for it. Worn threads come last, so that they
+ * become idle.
  */
 export function freeThreadFor(job: Job, threads: readonly Thread[], sinceSyncMs: number): Thread | undefined {
   const isLowWanted = !job.isSync && sinceSyncMs < RENDER_THREAD_IDLE_MS
@@ -65,15 +59,15 @@ export function freeThreadFor(job: Job, threads: readonly Thread[], sinceSyncMs:
 }
 
 /**
- * Whether a thread is idle or starting. Low ones alone are not enough: on a busy machine their start takes long, and a sync render waits for
- * one of normal priority.
+ * Whether a thread is idle or starting. Low ones alone are not enough: on a busy machine they take long to start, and a sync render waits
+ * for one of normal priority.
  */
 export function isOneFree(threads: readonly Thread[]): boolean {
   const isOneNormal = threads.some(({ isLow }) => !isLow)
   return threads.some(({ job, isLow }) => job === undefined && (isOneNormal || !isLow))
 }
 
-/** How long a task waits before a thread more starts for it, beside those that there are. */
+/** How long a task waits before another thread starts for it, when there are `threads`. */
 export function patienceOf(
   threads: number,
   {
@@ -93,7 +87,7 @@ export function mayStartLow(threads: readonly Thread[], waiting: readonly Job[],
   return threads.some(isForSync) && !waiting.some(({ isSync }) => isSync)
 }
 
-/** Whether a task runs for so long that its thread may have to be ended. Not a check: the next one can wait for a start. */
+/** Whether a task runs so long that its thread may have to be ended. Checks do not count: the next one can wait for a start. */
 export function hasLongTask(threads: readonly Thread[], now: number): boolean {
   return threads.some((thread) => isLong(thread, now))
 }
@@ -103,8 +97,8 @@ function isLong({ job, usedAt }: Thread, now: number): boolean {
 }
 
 /**
- * The threads that no task has used for `idleMs`. The one used last, of normal priority if there is one, stays if no other is ready, or as the
- * spare beside a long task. Once it has been alone for `restMs`, it is not needed either.
+ * The threads that no task has used for `idleMs`. The one used last stays if no other is ready, or as the spare beside a long task; one of
+ * normal priority is preferred. Once it has been alone for `restMs`, it is not needed either.
  */
 export function unneededThreads(
   threads: readonly Thread[],

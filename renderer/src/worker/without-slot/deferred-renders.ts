@@ -1,7 +1,7 @@
 /**
- * Renders that another renderer has claimed. They arrive when a partition moved to us while one of its renders was running elsewhere. The
- * other renderer finishes the render, releases it, or is dead and its claim expires. Until then such renders wait here without a slot, and
- * we check them from time to time.
+ * Renders that another renderer has claimed. They arrive when a partition moves to us while one of its renders runs elsewhere. The other
+ * renderer finishes the render, releases it, or is dead and its claim expires. Until then such renders wait here without a slot, and we
+ * check them from time to time.
  */
 
 import type { Lane } from '@platen/contract/domain/render.ts'
@@ -10,7 +10,7 @@ import type { Instant } from '@platen/lib/brand.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import { HELD_POLL_MS_MAX } from '../limit.ts'
 
-/** How many such renders wait without a slot: those in progress in a few renderers whose partitions were reassigned. */
+/** Renders that wait without a slot: those in progress in a few renderers whose partitions were reassigned. */
 const DEFERRED_RENDERS_MAX = 256
 
 export interface DeferredRenders {
@@ -19,19 +19,17 @@ export interface DeferredRenders {
    * is due again.
    */
   add(queued: QueuedRender, until: Instant): Promise<void>
-  /** The next render of a lane that is due again. */
   poll(lane: Lane): QueuedRender | undefined
 }
 
 interface DeferredOptions {
   readonly clock: Clock
-  /** Called when `poll` may return a render that it did not return before. */
+  /** Called when `poll` may return a new render. */
   readonly onDue: () => void
   /** When it aborts, waiting renders are forgotten: the queue still has them. */
   readonly signal: AbortSignal
 }
 
-/** Opens an empty set of deferred renders. */
 export function openDeferredRenders({ clock, onDue, signal }: DeferredOptions): DeferredRenders {
   const due: QueuedRender[] = []
   let waiting = 0

@@ -2,15 +2,14 @@
  * Renders that have left their slot: the document is made, a sync caller has it, and the outcome is being stored and published. So a slot
  * makes the next document while the last one is stored.
  *
- * How many there may be, and with how many bytes, is limited: a slot whose render finds no room waits until it has. Sync renders have more
- * room, because callers wait for their slots. If the store has become slow, every slot waits, because whatever is rendered then would wait
- * for the same store, and may miss its deadline there.
+ * Their number and bytes are limited: a slot whose render finds no room waits for it. Sync renders have more room, because callers wait for
+ * their slots. If the store has become slow, every slot waits: new renders would wait for the same store, and might miss their deadline
+ * there.
  */
 import type { Clock } from '@platen/lib/clock.ts'
 import { STORE_SLOW_MS, STORING_BYTES_MAX, STORING_PER_SLOT_MAX, SYNC_STORING_PER_SLOT_MAX } from '../limit.ts'
 
 interface Rendered {
-  /** Of its document. */
   readonly bytes: number
   readonly isSync: boolean
 }
@@ -21,13 +20,10 @@ export interface StoringRenders {
    * render, or when it is over.
    */
   add(rendered: Rendered, ended: Promise<void>): Promise<void>
-  /** How many there are. */
   count(): number
-  /** Resolves when all of them are over. */
   ended(): Promise<void>
 }
 
-/** Opens an empty set. `slots` is the number of slots that share it. */
 export function openStoringRenders({
   clock,
   slots,

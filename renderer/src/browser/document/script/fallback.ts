@@ -1,12 +1,12 @@
 /**
- * Names the families of scripts in a document. Chromium would find a font for each character by itself, but it finds only regular faces,
- * which it makes bold itself. And it keeps the first font for a Han character for all later documents, whatever their language.
+ * Adds the font families of scripts to the styles of a document. Chromium would find a font for each character by itself, but only regular
+ * faces, which it makes bold itself. And it keeps the first font for a Han character for all later documents, whatever their language.
  */
 import { DEFAULT_FAMILY } from '../../../template/asset/font/default-fonts.ts'
 import { FALLBACKS, HAN_LANGUAGES, hanFamilies } from '../../../template/asset/font/script.ts'
 import { PLAIN } from '../../../template/html/plain.ts'
 
-/** Returns a script for the page. `locale` is the language of what has none in the document. It does not see text that CSS makes. */
+/** Returns a script for the page. `locale` is the language of elements without one. The script does not see text that CSS makes. */
 export function fallbackScript(locale: string | undefined): string {
   const han = HAN_LANGUAGES.map(([, ranges]) => ({
     selector: ranges.map((range) => `:lang(${range})`).join(', '),
@@ -22,7 +22,7 @@ export function fallbackScript(locale: string | undefined): string {
   return `(${FALL_BACK})(${JSON.stringify(parts)})`
 }
 
-/** Reads all styles before it changes the first one, so that the page is styled again once. Elements of another kind have no styles. */
+/** Reads all styles before it changes the first one, so that the page is styled again only once. Other kinds of elements have no styles. */
 const FALL_BACK = `({ first, fallbacks, han, others, unnamed }) => {
   const strange = /[^${PLAIN}]/u
   const patterns = fallbacks.map(({ family, characters }) => ({ family, pattern: new RegExp('[' + characters + ']', 'u') }))

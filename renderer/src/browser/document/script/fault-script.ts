@@ -1,34 +1,29 @@
-/** Finds what of a document was not printed as its source means it. Like `script.ts`: expressions for the page, on the prototypes. */
+/** Finds content that was not printed as its source means it. Like `script.ts`: expressions for the page, on the prototypes. */
 import { ELEMENTS_LOOKED_AT_MAX, FINDINGS_MAX, QUOTE_CHARS_MAX } from '../../limit.ts'
 import { NAME_OF } from './name-script.ts'
 
-/** What the page knows of its own faults. Each text is cut. */
+/** Each text is cut. */
 export interface DocumentFaults {
-  /** The addresses of images that cannot be decoded. */
   readonly images: readonly string[]
   /** Families of fonts in `data:` URLs that cannot be read. */
   readonly fonts: readonly string[]
-  /** Addresses that Chromium requests nothing from: relative ones, files of the machine, those with a password. */
+  /** Addresses that Chromium sends no request for: relative ones, files of the machine, those with a password. */
   readonly unrequested: readonly string[]
-  /** The names of images that have no address. */
   readonly unaddressed: readonly string[]
-  /** Links that lead nowhere in a PDF: what they have as address, and their names. */
   readonly links: readonly { readonly address: string; readonly name: string }[]
-  /** Texts with what may be no value, if scripts may have written them. */
+  /** Texts that may show an absent value, if scripts may have written them. */
   readonly texts: readonly string[]
-  /** Which of the damaged images in `data:` URLs it shows, by their index. */
+  /** Indexes of the damaged images in `data:` URLs that it shows. */
   readonly damaged: readonly number[]
-  /** Whether it has a script. */
   readonly hasScript: boolean
 }
 
-/** How the address of a damaged image begins and ends. */
 export type AddressEnds = readonly [string, string]
 
-/** Characters at each end of an address, enough to tell two images of one kind apart. */
+/** At each end of an address: enough to tell two images of one kind apart. */
 export const ADDRESS_END_CHARS = 200
 
-/** A style that may have a relative address. Linear in the length of the HTML, which is untrusted. */
+/** Whether a style may have a relative address. Linear in the length of the HTML, which is untrusted. */
 export function mayStyleRelatively(html: string): boolean {
   return RELATIVE_STYLE.test(html)
 }
@@ -36,7 +31,7 @@ export function mayStyleRelatively(html: string): boolean {
 const RELATIVE_STYLE = /(?:\burl\(|@import)\s{0,9}["']?(?![\s"'#)]|[a-z][a-z0-9+.-]{0,20}:|url\()/i
 
 /**
- * Returns the `DocumentFaults` and changes nothing. Most documents have few elements that load anything, and nothing else is looked at. Images
+ * Returns the `DocumentFaults` and changes nothing. Most documents have few elements that load anything, and it looks only at these. Images
  * that are not shown leave no gap, and links without content cannot be followed.
  */
 export const FIND_FAULTS = String.raw`(images, fonts, eachRule, { isScripted, mayStyleRelatively, damagedAddresses }) => {

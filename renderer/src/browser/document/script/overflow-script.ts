@@ -12,7 +12,7 @@ export interface Widest {
   readonly name: string
 }
 
-/** Of the elements that reach furthest, the innermost is the cause. What an ancestor clips does not count. */
+/** Among the elements that reach furthest, the innermost is the cause. Content that an ancestor clips does not count. */
 export const FIND_WIDEST = `() => {
   const own = (prototype, name, of) => Object.getOwnPropertyDescriptor(prototype, name).get.call(of)
   const rect = (element) => Element.prototype.getBoundingClientRect.call(element)
@@ -37,7 +37,7 @@ export const FIND_WIDEST = `() => {
   return JSON.stringify({ reach, name: (${NAME_OF})(widest) })
 }`
 
-/** Properties that move an element to the left or up, if they are negative. */
+/** Properties that move an element to the left or up if they are negative. */
 const OFFSETS = [
   'marginLeft',
   'marginTop',
@@ -51,10 +51,10 @@ const OFFSETS = [
   'insetInlineStart',
 ]
 
-/** How far outside something is hidden on purpose: -9999px is usual. */
+/** Content further outside than this is hidden on purpose: -9999px is usual. */
 const HIDDEN_PX = 900
 
-/** Returns the size of a page between its margins, in CSS pixels. A margin that is not understood counts as 1 cm. */
+/** Returns the size of a page between its margins, in CSS pixels. A margin in an unknown form counts as 1 cm. */
 const PAGE_AREA = `() => {
   const names = ${JSON.stringify(CSS_PAGES)}, units = { px: 1, pt: 4 / 3, in: 96, cm: 96 / 2.54, mm: 96 / 25.4 }
   const lengthOf = (text) => parseFloat(text) * units[text.slice(-2)]
@@ -71,27 +71,24 @@ const PAGE_AREA = `() => {
   return { width: width - margin('left', width) - margin('right', width), height: height - margin('top', height) - margin('bottom', height) }
 }`
 
-/** The same as a script. */
 export const FIND_PAGE_AREA = `JSON.stringify((${PAGE_AREA})())`
 
-/** Each has a layout of its own. */
+/** Each frame has a layout of its own. */
 const FRAMES_LOOKED_AT_MAX = 20
 
-/** Something that is not printed, or only in part. */
 export interface Cut {
-  /** The first of it: the beginning of a text, or the name of an image. */
+  /** The first cut content: the beginning of a text, or the name of an image. */
   readonly what: string
-  /** Texts and images after it that the same box cuts off. */
   readonly others: number
-  /** The name of the box that cuts it off, with its style. '' is the page. */
+  /** The box that cuts it off, with its style. '' means the page. */
   readonly by: string
 }
 
 /**
- * Finds what a box or the page cuts off. Looks only at elements whose rules clip or move them, and lays the document out as its page, whose size
- * `areaOf` returns, only if one of these may then be too small: that is most of the cost. Without `areaOf`, the window has that size. Left out is
- * what authors do on purpose: an ellipsis, a number of lines, what is hidden or far outside, and boxes of a pixel. A part of a letter, as between
- * lines that are set closely, is no loss.
+ * Finds content that a box or the page cuts off. Looks only at elements whose rules clip or move them. Lays the document out as its page,
+ * whose size `areaOf` returns, only if one of these may then be too small: that is most of the cost. Without `areaOf`, the window has that
+ * size. Ignores what authors do on purpose: an ellipsis, a number of lines, content that is hidden or far outside, and boxes of a pixel. A
+ * part of a letter, as between lines that are set closely, is no loss.
  */
 const FIND_CUTS = String.raw`(eachRule, areaOf) => {
   const all = (selector) => Array.from(Document.prototype.querySelectorAll.call(document, selector)).slice(0, ${ELEMENTS_LOOKED_AT_MAX})
@@ -302,8 +299,6 @@ const FIND_CUTS = String.raw`(eachRule, areaOf) => {
   return JSON.stringify(cuts.slice(0, ${FINDINGS_MAX}))
 }`
 
-/** Finds what is cut off in a document that is not printed yet. */
 export const FIND_CUTS_EARLY = `(${FIND_CUTS})(${EACH_RULE}, ${PAGE_AREA})`
 
-/** The same in a window that is as large as the page. */
 export const FIND_CUTS_IN_WINDOW = `(${FIND_CUTS})(${EACH_RULE})`

@@ -1,28 +1,27 @@
 /**
- * What a document with page JavaScript begins with: a script that collects what goes wrong and counts what must be waited for, and a map
- * that lets modules import assets by name. It runs before all scripts of the document and takes itself out. What it hands over is text of
- * the document, so it is bounded here in the page.
+ * The beginning of a document with page JavaScript: a script that collects errors and counts promises to wait for, and a map that lets
+ * modules import assets by name. It runs before all scripts of the document and removes itself. It returns text of the document, so it
+ * bounds that text in the page.
  */
 import type { Asset } from '@platen/contract/domain/tenant.ts'
 import { isScriptName } from '../../../template/asset/script.ts'
 import { ASSET_ORIGIN, withFirst } from '../../../template/html/reference.ts'
 import { FINDINGS_MAX } from '../../limit.ts'
 
-/** Exceptions, rejections and errors on the console of one document, and the characters of each. */
+/** Per document: exceptions, rejections and errors on the console, and the characters of each. */
 const REPORTS_MAX = FINDINGS_MAX
 const REPORT_CHARS_MAX = 500
 
-/** An exception, a rejection or a `console.error` of page JavaScript. */
 export interface Report {
   readonly message: string
-  /** The address of its script, `about:blank` for scripts in the document; '' if it is not known. */
+  /** The address of its script, `about:blank` for scripts in the document; '' if unknown. */
   readonly file: string
-  /** From 1; 0 if it is not known. */
+  /** From 1; 0 if unknown. */
   readonly line: number
   readonly column: number
 }
 
-/** The document with its preface. It has no line break, so the lines of the document keep their numbers. */
+/** The preface has no line break, so the lines of the document keep their numbers. */
 export function withPreface(html: string, assets: readonly Asset[]): string {
   const modules = assets.filter(({ name }) => isScriptName(name))
   const imports = Object.fromEntries(modules.map(({ name, digest }) => [`asset:${name}`, ASSET_ORIGIN + digest]))
@@ -30,15 +29,15 @@ export function withPreface(html: string, assets: readonly Asset[]): string {
   return withFirst(html, `<script>(${PREFACE})()</script>${modules.length === 0 ? '' : map}`)
 }
 
-/** A global that page code can neither replace nor declare. It could only deceive its own document with what is in it. */
+/** A global that page code can neither replace nor declare. With its content it could only deceive its own document. */
 const STATE = '__platen'
 
-/** No request tells of an import of an unknown scheme or name. */
+/** Message for a failed import: no request shows an import of an unknown scheme or name. */
 const LOST_MODULE = 'a module did not run: it, or something that it imports, is not an asset or of an allowed host'
 
 /**
- * Calls only what it has kept, and `await`: page code may replace all globals afterwards. What is reported, and what is for nobody, does not
- * go on to the console, which is in another process.
+ * Calls only functions that it has kept, and `await`: page code may replace all globals afterwards. The page's console is in another
+ * process, so nothing goes on to it.
  */
 const PREFACE = oneLine(`() => {
   const { apply } = Reflect, { slice } = String.prototype, text = String, Failure = Error, Wait = Promise;
@@ -93,14 +92,14 @@ const PREFACE = oneLine(`() => {
 }`)
 
 /**
- * Resolves when all that the page gave to `platen.ready` has settled: `waited`, or '' if it gave nothing. Runs in the page's own world. So it
- * hands over nothing that the page could choose, and where nothing has to be waited for, it asks nothing of the page's prototypes.
+ * Resolves when all promises given to `platen.ready` have settled: `waited`, or '' if there were none. Runs in the page's own world. So it
+ * returns nothing that the page could choose, and without promises it uses none of the page's prototypes.
  */
 export const READY = `(() => {
   try { return ${STATE}.waiting.count > 0 ? ${STATE}.settled() : '' } catch { return '' }
 })()`
 
-/** The reports, as text. Of what page code may have made of them, only short strings pass. */
+/** Returns the reports as text. Page code may have changed them, so only short strings pass. */
 export const REPORTS = `(() => {
   let all = ''
   try {
@@ -115,13 +114,12 @@ export const REPORTS = `(() => {
   return all
 })()`
 
-/** Reads what `REPORTS` returned. */
 export function reportsOf(text: string): readonly Report[] {
   const parts = partsOf(text)
   const reports = Array.from({ length: Math.floor(parts.length / 5) }, (_, index) => {
     const [message = '', stack = '', file = '', line = '', column = ''] = parts.slice(index * 5, index * 5 + 5)
     const [, stackFile = '', stackLine = '', stackColumn = ''] = FRAME.exec(stack) ?? []
-    // An event says where an exception was thrown, and its stack where it was made.
+    // An event says where an exception was thrown, its stack where it was made.
     const isMade = stackLine !== ''
     return {
       message,
@@ -133,7 +131,7 @@ export function reportsOf(text: string): readonly Report[] {
   return reports.filter(({ message }) => message !== '')
 }
 
-/** Texts, each after its length. */
+/** Texts, each preceded by its length. */
 function partsOf(text: string): readonly string[] {
   const parts: string[] = []
   for (let at = 0; at < text.length; ) {
@@ -148,7 +146,7 @@ function partsOf(text: string): readonly string[] {
 /** The first frame of a stack that is not our `console.error`. */
 const FRAME = /^ {4}at (?!console\.error )(?:.*? \()?((?:about|asset|https?):[^\s()]*?):(\d+):(\d+)\)?$/m
 
-/** Each statement of ours ends with a semicolon, so that it may lose its line breaks. */
+/** Each of our statements ends with a semicolon, so line breaks can go. */
 function oneLine(code: string): string {
   return code.replaceAll(/\n\s*/g, ' ')
 }

@@ -1,6 +1,6 @@
 /**
- * Our scripts for the page of a document, as expressions that return JSON text. They call methods of the prototypes: on the document, an
- * image named "title" would replace `document.title`.
+ * Our scripts for the page of a document, as expressions that return JSON text. They call methods of the prototypes: an image named "title"
+ * would replace `document.title`.
  */
 import { MISSING_GLYPHS_COUNTED_MAX } from '../../../limit.ts'
 import type { Coverage } from '../../../template/html/coverage.ts'
@@ -8,7 +8,6 @@ import { ASSET_ORIGIN } from '../../../template/html/reference.ts'
 import { METADATA_CHARS_MAX } from '../../limit.ts'
 import { type AddressEnds, type DocumentFaults, FIND_FAULTS } from './fault-script.ts'
 
-/** Calls a function with every rule of every style sheet. */
 export const EACH_RULE = `(visit) => {
   const look = (rules) => {
     for (const rule of rules) {
@@ -21,7 +20,7 @@ export const EACH_RULE = `(visit) => {
   }
 }`
 
-/** Returns the `SourcePage` with all its margins: those of the last `@page` rules that apply to all pages. */
+/** Returns the `SourcePage` with all its margins, from the last `@page` rules that apply to all pages. */
 export const READ_SOURCE_PAGE = `() => {
   const page = { size: '', left: '', right: '', top: '', bottom: '' };
   (${EACH_RULE})((rule) => {
@@ -35,15 +34,11 @@ export const READ_SOURCE_PAGE = `() => {
 export const SOURCE_PAGE = `JSON.stringify((${READ_SOURCE_PAGE})())`
 
 interface FinishOptions {
-  /** The title if the document has none. */
   readonly title: string
-  /** Rules to add over its own, or ''. */
   readonly css: string
   /** Whether to load fonts that no text on the pages uses. Boxes in the margins request fonts too late. */
   readonly needsAllFonts: boolean
-  /** Whether scripts of its own run. */
   readonly isScripted: boolean
-  /** The hosts from which it may fetch fonts. */
   readonly hosts: readonly string[]
   /** Whether its scripts took time after its load, so that images may have come since. */
   readonly hasWaited: boolean
@@ -58,8 +53,8 @@ export function finishScript(finish: FinishOptions): string {
 }
 
 /**
- * The rules come first and last. Of two important declarations in `@page`, Chromium takes the first; CSS says that the last wins. Layout
- * requests fonts, so it runs before the wait for fonts.
+ * The rules are added first and last: of two important declarations in `@page`, Chromium takes the first, while CSS says that the last
+ * wins. Layout requests fonts, so it runs before the wait for fonts.
  */
 const FINISH = `async ({ title, css, needsAllFonts, isScripted, hasWaited, assetOrigin, hosts }) => {
   const own = (name) => Object.getOwnPropertyDescriptor(Document.prototype, name)
@@ -93,13 +88,12 @@ const FINISH = `async ({ title, css, needsAllFonts, isScripted, hasWaited, asset
   return JSON.stringify(Array.from(families))
 }`
 
-/** What a document contains. */
 export interface DocumentFacts {
   readonly author: string
   readonly subject: string
   readonly keywords: string
   readonly language: string
-  /** The name or digest of an asset, or the host of a file, that is shown as an image and is not an image. '' if there is none. */
+  /** The name or digest of an asset, or the host of a file, that is used as an image and is not one. '' if there is none. */
   readonly broken: string
   /** The characters that no font has. */
   readonly missing: string
@@ -109,12 +103,10 @@ export interface DocumentFacts {
 interface InspectOptions {
   /** Absent means that no character is missing. */
   readonly coverage: Coverage | undefined
-  /** The hosts from which it may fetch files. Only files of these can be broken. */
+  /** The hosts from which it may fetch files. Besides assets, only their files can be broken. */
   readonly hosts: readonly string[]
   readonly isScripted: boolean
-  /** See `mayStyleRelatively`. */
   readonly mayStyleRelatively: boolean
-  /** The damaged images that it may show. */
   readonly damagedAddresses: readonly AddressEnds[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * Holds still what moves in a document without scripts. What is printed would else depend on how long the machine took. An animation that ends
- * is printed at its end, as a reader would find it, and one that goes on for ever at its beginning.
+ * Stops what moves in a document without scripts. Otherwise the print would depend on how fast the machine was. An animation that ends is
+ * printed at its end, as a reader would find it, and an endless one at its beginning.
  */
 import { withFirst } from '../../../template/html/reference.ts'
 
@@ -11,7 +11,7 @@ export function mayMove(html: string): boolean {
 
 const MOVES = /animat|transition|<(?:set|marquee|video|audio|progress)\b/i
 
-/** The document without what moves by itself, where no script can hold it. */
+/** The document without elements that move by themselves and that no script can stop. */
 export function withoutMotion(html: string): string {
   return withFirst(html.replaceAll(/<(\/?)marquee\b/gi, '<$1div'), `<style>${STILL}</style>`)
 }
@@ -19,7 +19,7 @@ export function withoutMotion(html: string): string {
 const STILL =
   'progress:not([value]){appearance:none!important}video::-webkit-media-controls,audio::-webkit-media-controls{display:none!important}'
 
-/** A script that ends animations, or puts them and moving drawings back to their beginning. */
+/** A script that ends animations. It puts endless ones and moving drawings back to their beginning. */
 export const HOLD_STILL = `(() => {
   const all = (selector) => Document.prototype.querySelectorAll.call(document, selector)
   for (const animation of Document.prototype.getAnimations.call(document)) {

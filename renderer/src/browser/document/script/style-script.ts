@@ -1,6 +1,6 @@
 /** Asks Chromium which styles it knows. Like `script.ts`: an expression for the page. */
 
-/** Returns the `StyleAnswer` (`lint/ignored.ts` of the template) to `questions`, JSON of a list of `Question`, and changes nothing. */
+/** `questions` is the JSON of a list of `Question`. Returns the `StyleAnswer` (`lint/ignored.ts` of the template) and changes nothing. */
 export function styleScript(questions: string): string {
   return `(${ASK})(${questions})`
 }

@@ -1,6 +1,4 @@
-/** Whether a colour or an image hides what is under it. Pure. */
-
-/** `color` is a value of a style after react-pdf has read it. Absent and unreadable ones are not opaque. */
+/** `color` is a style value after react-pdf has read it. Absent and unreadable ones count as not opaque. */
 export function isOpaque(color: unknown): boolean {
   if (typeof color !== 'string' || color === 'transparent') return false
   if (color.startsWith('#')) return color.length <= 4 || color.length === 7 || /^#(?:.{3}f|.{6}ff)$/i.test(color)
@@ -15,7 +13,7 @@ export function isOpaqueImage(image: { readonly format?: string; readonly data?:
   return data instanceof Uint8Array && [GREY, RGB].includes(data[PNG_COLOR_TYPE_AT] ?? PALETTE)
 }
 
-/** The place in a PNG of how it stores colours. */
+/** Offset of the colour type in a PNG. */
 const PNG_COLOR_TYPE_AT = 25
 const GREY = 0
 const RGB = 2

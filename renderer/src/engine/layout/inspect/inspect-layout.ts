@@ -16,8 +16,8 @@ import { inkedLines, isCutOff, lettersIn, quoted } from './text-ink.ts'
 import { openWarningList, placeOf, type Spot, type WarningList } from './warning-list.ts'
 
 /**
- * Pairs of things on a page, and of letters in them, that are compared in one document. An ordinary page needs some ten for each line. Without this limit, thousands
- * of texts at the same place would take minutes.
+ * Comparisons of things on a page, and of letters in them, per document. An ordinary page needs some ten for each line. Without this limit,
+ * thousands of texts at the same place would take minutes.
  */
 const COMPARISONS_MAX = 2_000_000
 
@@ -28,17 +28,12 @@ export interface InspectedLayout {
 }
 
 interface InspectionTools {
-  /** The fonts and the language of the document. */
   readonly fonts: GlyphSource
-  /** Finds the characters that no font has. */
   readonly missing: FontStore['missing']
-  /** Finds the position of an element in the source. */
   readonly find?: Program['find']
-  /** Says whether the source or the data have a text literally. */
   readonly isLiteral: (text: string) => boolean
 }
 
-/** Inspects a layout. */
 export function inspectLayout(layout: LayoutNode, tools: InspectionTools): InspectedLayout {
   const list = openWarningList(tools.find)
   const lacking: Lacking = { characters: [] }
@@ -89,7 +84,6 @@ interface Inspection extends InspectionTools {
   readonly list: WarningList
   readonly lacking: Lacking
   readonly unreadableImages: string[]
-  /** The ids of elements, and the links to some. */
   readonly targets: Set<string>
   readonly links: { readonly target: string; readonly spot: Spot }[]
   readonly budget: { comparisons: number }
@@ -98,16 +92,13 @@ interface Inspection extends InspectionTools {
 interface Lacking {
   /** Characters that no font has, in document order, each as often as it is drawn. */
   readonly characters: string[]
-  /** Where the first one is. */
   first?: Spot
 }
 
-/** One page while its nodes are visited. */
 interface PageInspection extends Inspection {
   readonly page: number
   readonly paper: Rectangle
   readonly marks: Mark[]
-  /** Blocks that were warned of. */
   readonly squashed: Set<LayoutNode>
 }
 
@@ -128,7 +119,6 @@ function inspectPage(page: LayoutNode, number: number, inspection: Inspection): 
 
 const COVERS = { box: 'a box with a background', image: 'an image' } as const
 
-/** Inspects a node that has a box, and all in it. */
 function inspectBox(node: LayoutNode, parent: Surroundings, inspection: PageInspection): void {
   const { type = '', image, props, children } = node
   const around = surroundingsOf(node, parent)
@@ -155,7 +145,6 @@ function inspectStacking({ children }: LayoutNode, around: Surroundings, inspect
   }
 }
 
-/** Nodes whose content has no boxes. */
 const LETTERS = ['TEXT', 'SVG', 'NOTE']
 
 /** What `element/image.ts` returns for an address. */
@@ -163,7 +152,6 @@ interface ImageProps {
   readonly data?: unknown
 }
 
-/** Inspects the content of a text or drawing. */
 function inspectLetters(node: LayoutNode, around: Surroundings, inspection: PageInspection): void {
   const { type = '', image, props, value, children } = node
   if (IMAGES.includes(type) && image === undefined)
@@ -205,7 +193,6 @@ function inspectLink({ props }: LayoutNode, { source }: Surroundings, inspection
   if (target !== undefined) links.push({ target, spot: { page, source } })
 }
 
-/** Remembers what may hide text that was drawn before it. */
 function inspectCover(
   { type = '', style, image }: LayoutNode,
   around: Surroundings,
@@ -218,10 +205,9 @@ function inspectCover(
   if (kind && core) marks.push({ kind, core, spot: { page, source: around.source } })
 }
 
-/** How an image fills its whole box. */
 const FILLING: readonly unknown[] = [undefined, 'fill', 'cover']
 
-/** Inspects where the lines of a text are. Warns of each text once. */
+/** Adds at most one warning for each text. */
 function inspectText(node: LayoutNode, around: Surroundings, inspection: PageInspection): void {
   inspectGlyphs(node, around, inspection)
   if (around.isTransformed) return
@@ -236,7 +222,7 @@ function inspectText(node: LayoutNode, around: Surroundings, inspection: PageIns
       return `a block that must not break is higher than page ${page}, so it was pressed together, for example ${text}`
     })
   }
-  // Who clips a box does not miss what is outside of it.
+  // An author who clips a box does not miss what is outside of it.
   if (around.clip === undefined && isCutOff(node))
     return list.add('text_overflow', spot, () => {
       return `the end of ${quoted(lettersIn(node))} on page ${page} is cut off, because its box is too low`

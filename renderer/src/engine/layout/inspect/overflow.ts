@@ -1,4 +1,4 @@
-/** Finds lines of text that are outside of what should hold them, and blocks that had no room. Pure. */
+/** Finds lines of text outside of the boxes that should hold them, and blocks that had no room. Pure. */
 import { type LayoutNode, lengthOf } from './layout-node.ts'
 import { overhang, type Rectangle } from './rectangle.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -10,13 +10,12 @@ interface Overflow {
   readonly of: 'the page' | 'its box' | 'the box around it'
 }
 
-/** Where a line is outside of the page, of its own box, or of a visible box around it. */
 export function overflowOf(line: InkedLine, around: Surroundings, paper: Rectangle): Overflow | undefined {
   const { core, fontSize } = line
   const { box, frame } = around
   const tolerance = Math.max(1, fontSize * TOLERANCE)
   const beyond = (length: number, of: Overflow['of']) => (length > tolerance ? ({ length, of } as const) : undefined)
-  // A pale text across a page may begin before it, and so may one that was moved out of sight.
+  // A pale text across a page may begin before it, and so may a text that was moved out of sight.
   const isHidden = around.isTransparent || core.right < paper.left || core.bottom < paper.top
   if (isHidden) return undefined
   return (
@@ -27,24 +26,23 @@ export function overflowOf(line: InkedLine, around: Surroundings, paper: Rectang
   )
 }
 
-/** How far a line may be outside, of its font size. Letters lean over, and sums of widths are rounded. */
+/** Share of the font size that a line may be outside. Letters lean over, and sums of widths are rounded. */
 const TOLERANCE = 0.25
 
-/** How much of a line's height may be below the box of its text: there is little ink. */
+/** Share of a line's height that may be below the box of its text: there is little ink. */
 const BELOW_MAX = 0.5
 
-/** The block that was pressed together so that this text is lower than its lines. Undefined if there is none. */
+/** The block whose compression made this text lower than its lines. */
 export function squashedBlock(
   node: LayoutNode,
   { block, hasHeight }: Surroundings,
   paper: Rectangle,
 ): Surroundings['block'] {
   if (block === undefined || hasHeight || missingHeight(node) <= 1) return undefined
-  // A block that is much lower than the page had room there.
+  // If a block is much lower than the page, there was room for it.
   return lengthOf(block.node.box?.['height']) * 2 > paper.bottom ? block : undefined
 }
 
-/** The height that the lines of a text need beyond the one that its box has. */
 function missingHeight({ box, lines }: LayoutNode): number {
   const [first, last] = [lines?.[0]?.box, lines?.at(-1)?.box]
   const height = lengthOf(last?.y) + lengthOf(last?.height) - lengthOf(first?.y)

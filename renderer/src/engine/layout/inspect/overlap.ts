@@ -1,6 +1,6 @@
 /**
- * Finds what is drawn over the text of a page: other text, boxes and images. It goes through the page from top to bottom and compares only
- * what is at the same height. Pure.
+ * Finds what is drawn over the text of a page: other text, boxes and images. Goes through the page from top to bottom and compares only
+ * marks at the same height. Pure.
  */
 import { isOpaque } from './color.ts'
 import type { LayoutNode } from './layout-node.ts'
@@ -8,32 +8,28 @@ import type { Rectangle } from './rectangle.ts'
 import { type InkedLine, letterSpans, type Span } from './text-ink.ts'
 import type { Spot } from './warning-list.ts'
 
-/** Something on a page, and where it comes from. */
 export type Mark = TextMark | Cover
 
-/** A line of a text. */
 interface TextMark extends InkedLine {
   readonly kind: 'text'
   readonly owner: LayoutNode
   readonly spot: Spot
 }
 
-/** A box with a background, or an image, that hides what was drawn before it. */
 interface Cover {
   readonly kind: 'box' | 'image'
   readonly core: Rectangle
   readonly spot: Spot
 }
 
-/** A line of text and what is drawn over it. */
 interface Overlap {
   readonly under: TextMark
   readonly over: Mark
 }
 
 /**
- * Yields overlaps among the marks of a page, which are in the order in which they are drawn: for each mark at most one with a mark that is
- * above or beside it. `budget.comparisons` is how much may still be compared; at 0 the rest of the document is not looked at.
+ * Yields overlaps among the marks of a page, which are in drawing order: for each mark at most one, with a mark that is above or beside it.
+ * `budget.comparisons` is how many comparisons are left; at 0 the rest of the document is skipped.
  */
 export function* overlaps(marks: readonly Mark[], budget: { comparisons: number }): Generator<Overlap> {
   const order = new Map(marks.map((mark, at) => [mark, at] as const))
@@ -61,7 +57,7 @@ export function* overlaps(marks: readonly Mark[], budget: { comparisons: number 
   }
 }
 
-/** Whether two marks share much of their rectangles and neither was made for that. */
+/** Whether two marks share much of their rectangles, and not on purpose. */
 function mayCover(under: TextMark, over: Mark): boolean {
   const size = smallerSize(under, over)
   const [width, height] = shared(under.core, over.core)
@@ -73,11 +69,11 @@ function smallerSize(under: TextMark, over: Mark): number {
   return over.kind === 'text' ? Math.min(under.fontSize, over.fontSize) : under.fontSize
 }
 
-/** Of the smaller font size, how much two things must share to be an overlap: about half a letter, and half of its height. */
+/** Shares of the smaller font size that make an overlap: about half a letter, and half of its height. */
 const SHARED_WIDTH = 0.3
 const SHARED_HEIGHT = 0.25
 
-/** Whether one of two texts was made to be drawn over the other: a word across the page, a shadow, a text in a pale colour. */
+/** Whether one of two texts was drawn over the other on purpose: a word across the page, a shadow, a text in a pale colour. */
 function isBackdrop(under: TextMark, over: TextMark): boolean {
   const [small, large] = under.fontSize < over.fontSize ? [under, over] : [over, under]
   if (large.fontSize >= small.fontSize * BACKDROP_RATIO || under.line.string === over.line.string) return true
@@ -86,7 +82,7 @@ function isBackdrop(under: TextMark, over: TextMark): boolean {
 
 const BACKDROP_RATIO = 2.5
 
-/** Width and height of what two rectangles share. Negative ones are distances. */
+/** Width and height of the intersection. Negative ones are distances. */
 function shared(one: Rectangle, other: Rectangle): readonly [number, number] {
   return [
     Math.min(one.right, other.right) - Math.max(one.left, other.left),
@@ -94,7 +90,6 @@ function shared(one: Rectangle, other: Rectangle): readonly [number, number] {
   ]
 }
 
-/** The length of what two lists of spans share. */
 function sharedLength(one: readonly Span[], other: readonly Span[]): number {
   let length = 0
   let [at, otherAt] = [0, 0]

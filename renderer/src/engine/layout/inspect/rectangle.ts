@@ -7,7 +7,6 @@ export interface Rectangle {
   readonly bottom: number
 }
 
-/** What two rectangles share. Undefined if that is nothing. */
 export function intersection(one: Rectangle, other: Rectangle | undefined): Rectangle | undefined {
   if (other === undefined) return one
   const left = Math.max(one.left, other.left)
@@ -17,7 +16,7 @@ export function intersection(one: Rectangle, other: Rectangle | undefined): Rect
   return left < right && top < bottom ? { left, top, right, bottom } : undefined
 }
 
-/** How far `inner` lies beyond the farthest side of `outer`. Not positive if it lies within. */
+/** How far `inner` lies beyond `outer` at most. Not positive if it lies within. */
 export function overhang(inner: Rectangle, outer: Rectangle): number {
   return Math.max(
     outer.left - inner.left,

@@ -1,13 +1,13 @@
 /**
- * Finds siblings that react-pdf stacks in another order than their `zIndex` says: it draws those that have one first, and of them the higher
- * ones before the lower ones. Pure.
+ * Finds siblings that react-pdf stacks in another order than their `zIndex` says: it draws those with a `zIndex` first, from the highest to
+ * the lowest. Pure.
  */
 import { type LayoutNode, lengthOf } from './layout-node.ts'
 import { intersection, type Rectangle } from './rectangle.ts'
 
 /**
- * The children of a node that are under a sibling with a lower `zIndex`. `children` are in the order in which they are drawn.
- * `budget.comparisons` is how much may still be compared.
+ * The children that are under a sibling with a lower `zIndex`. `children` are in drawing order. `budget.comparisons` is how many
+ * comparisons are left.
  */
 export function wronglyUnder(children: readonly LayoutNode[], budget: { comparisons: number }): readonly LayoutNode[] {
   if (!children.some((child) => indexOf(child) !== 0)) return []
@@ -24,7 +24,7 @@ function indexOf({ style }: LayoutNode): number {
   return lengthOf(style?.['zIndex'])
 }
 
-/** Within the parent. */
+/** Relative to the parent. */
 function rectangleOf({ box }: LayoutNode): Rectangle {
   const [left, top] = [lengthOf(box?.['left']), lengthOf(box?.['top'])]
   return { left, top, right: left + lengthOf(box?.['width']), bottom: top + lengthOf(box?.['height']) }

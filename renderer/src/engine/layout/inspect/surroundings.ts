@@ -1,4 +1,4 @@
-/** What a node of a layout inherits from the nodes around it: where it is on the page, and what bounds its text. Pure. */
+/** What a laid-out node inherits from the nodes around it: where it is on the page, and what bounds its text. Pure. */
 
 import { SOURCE_LINE } from '../../../template/element/pagination/page-layout.ts'
 import { PRIMITIVES } from '../../../template/element/primitive.ts'
@@ -8,21 +8,21 @@ import { type LayoutNode, lengthOf } from './layout-node.ts'
 import { intersection, type Rectangle } from './rectangle.ts'
 
 export interface Surroundings {
-  /** The border box of the node itself. */
+  /** The border box of the node itself, on the page. */
   readonly box: Rectangle
   readonly source?: ElementPosition | undefined
-  /** Whether something draws it elsewhere than its layout says. Nothing geometric is known of it then. */
+  /** Whether something draws it elsewhere than its layout says. Its geometry is then unknown. */
   readonly isTransformed: boolean
   readonly isTransparent: boolean
-  /** What is outside of this is not drawn. */
+  /** Nothing is drawn outside of this. */
   readonly clip?: Rectangle | undefined
-  /** The visible boxes around it that the author did not place it across. A text outside of them looks wrong. */
+  /** The intersection of the visible boxes around it, except those that the author placed it across. A text outside looks wrong. */
   readonly frame?: Rectangle | undefined
   /** The outermost block around it that must not break. */
   readonly block?: Block | undefined
-  /** Whether a style limits the height of that block, or of a box between it and this node. */
+  /** Whether a style limits the height of `block`, or of a box between it and this node. */
   readonly hasHeight: boolean
-  /** Whether an author gave it, or a box around it, no height, so that it covers what follows. */
+  /** Whether the author gave it, or a box around it, a height of 0, so that it covers what follows. */
   readonly isFlat: boolean
 }
 
@@ -31,7 +31,6 @@ interface Block {
   readonly source: ElementPosition | undefined
 }
 
-/** The surroundings of a page itself. */
 export function pageSurroundings(page: LayoutNode): Surroundings {
   const box = { left: 0, top: 0, right: lengthOf(page.box?.['width']), bottom: lengthOf(page.box?.['height']) }
   const source = sourceOf(page)
@@ -46,7 +45,6 @@ export function pageSurroundings(page: LayoutNode): Surroundings {
   }
 }
 
-/** The surroundings of a node with a box, from those of its parent. */
 export function surroundingsOf(node: LayoutNode, parent: Surroundings): Surroundings {
   const { style = {}, props } = node
   const box = boxOf(node, parent)
@@ -79,7 +77,7 @@ function boxOf({ box }: LayoutNode, { box: { left, top } }: Surroundings): Recta
   return { left: x, top: y, right: x + lengthOf(box?.['width']), bottom: y + lengthOf(box?.['height']) }
 }
 
-/** Whether its author placed it where the flow does not put it. */
+/** Whether its author placed it outside of the flow. */
 function isOutOfFlow(style: Style): boolean {
   return style['position'] === 'absolute' || MOVES.some((name) => isMoved(name, style[name]))
 }
@@ -88,14 +86,14 @@ type Style = Readonly<Record<string, unknown>>
 
 const MOVES = ['top', 'left', 'right', 'bottom', 'marginTop', 'marginLeft', 'marginRight', 'marginBottom'] as const
 
-/** A margin moves it out of its place only if it is negative. */
+/** A margin moves an element out of its place only if it is negative. */
 function isMoved(name: string, value: unknown): boolean {
   if (value === undefined || value === 0) return false
   if (!name.startsWith('margin')) return true
   return typeof value === 'string' ? value.startsWith('-') : lengthOf(value) < 0
 }
 
-/** Whether a style holds its height, and the layout did not press it below that. */
+/** Whether a style sets its height, and the layout did not press it below that. */
 function isHeld({ style, box }: LayoutNode): boolean {
   const height = style?.['height']
   if (style?.['maxHeight'] !== undefined) return true
@@ -109,11 +107,9 @@ function isVisible(style: Style): boolean {
 
 const BORDERS = ['borderTopWidth', 'borderRightWidth', 'borderBottomWidth', 'borderLeftWidth'] as const
 
-/** The element of a node in the source, if it is known. */
 export function sourceOf({ type = '', props }: LayoutNode): ElementPosition | undefined {
   const line = props?.[SOURCE_LINE]
   return typeof line === 'number' ? { line, element: NAMES.get(type) } : undefined
 }
 
-/** The names of elements in a source, by react-pdf's own. */
 const NAMES = new Map(Object.entries(PRIMITIVES).map(([name, { tag }]): [string, string] => [tag, name]))

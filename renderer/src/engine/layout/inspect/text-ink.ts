@@ -7,25 +7,24 @@ import type { Surroundings } from './surroundings.ts'
 /** Characters of a text that a warning quotes. */
 const QUOTED_CHARS_MAX = 30
 
-/** A line of text on its page. */
 export interface InkedLine {
   readonly line: Line
-  /** The beginning of its first letter. */
+  /** The start of its first letter. */
   readonly x: number
   /**
-   * From its base line up to the height of a small letter, without blanks at its ends. In every script this is where most of a letter is.
-   * Ascenders and descenders of two lines may cross where lines are set closely, and stay legible.
+   * From the base line up to the height of a small letter, without blanks at the ends. In every script most of a letter is there. Ascenders
+   * and descenders of two lines may cross where lines are set closely, and stay legible.
    */
   readonly core: Rectangle
   readonly fontSize: number
-  /** The part of the line's height that is below the end of the box of its text. */
+  /** The share of the line's height that is below the box of its text. */
   readonly below: number
 }
 
-/** The height of a small letter: about half of the font size in all fonts. */
+/** Height of a small letter: about half of the font size in all fonts. */
 const SMALL_LETTER = 0.5
 
-/** The lines of a text that have letters, and are not clipped away. */
+/** The lines that have letters and are not clipped away. */
 export function inkedLines({ box, lines, alignOffset }: LayoutNode, around: Surroundings): readonly InkedLine[] {
   const x = around.box.left + lengthOf(box?.['paddingLeft']) - lengthOf(alignOffset)
   const y = around.box.top + lengthOf(box?.['paddingTop']) - lengthOf(lines?.[0]?.box?.y)
@@ -45,7 +44,7 @@ export function inkedLines({ box, lines, alignOffset }: LayoutNode, around: Surr
   })
 }
 
-/** The width of what may stand beyond the end of a line: blanks, letter spacing, and an ellipsis, for which react-pdf makes no room. */
+/** The width of what may stand beyond the end of a line: blanks, letter spacing, and the ellipsis, for which react-pdf makes no room. */
 function trailingWidth({ string, overflowRight, runs }: Line): number {
   const { attributes, positions } = runs?.at(-1) ?? {}
   const ellipsis = string?.endsWith(ELLIPSIS) === true ? lengthOf(positions?.at(-1)?.xAdvance) : 0
@@ -53,8 +52,8 @@ function trailingWidth({ string, overflowRight, runs }: Line): number {
 }
 
 /**
- * Whether the end of a text was left out because its box is too low. react-pdf then writes an ellipsis, though nobody asked for one, or
- * nothing if not even one line fits.
+ * Whether the end of a text was left out because its box is too low. react-pdf then writes an ellipsis that nobody asked for, or nothing if
+ * not even one line fits.
  */
 export function isCutOff(text: LayoutNode): boolean {
   const { style, lines, wasSplit } = text
@@ -62,18 +61,17 @@ export function isCutOff(text: LayoutNode): boolean {
   if (!lines) return false
   const last = lines.at(-1)
   if (last === undefined) return lettersIn(text).trim() !== ''
-  // Anywhere: a line from right to left does not end with it.
+  // Not only at its end: a line from right to left does not end with it.
   return last.string?.includes(ELLIPSIS) === true && !lettersIn(text).includes(ELLIPSIS)
 }
 
 const ELLIPSIS = '…'
 
-/** The letters of a text, as far as its template wrote them. */
+/** The letters of a text as its template wrote them. */
 export function lettersIn({ value, children }: LayoutNode): string {
   return value ?? (children ?? []).map(lettersIn).join('')
 }
 
-/** The beginning of a text, as a message shows it. */
 export function quoted(text: string): string {
   const letters = Array.from(
     text
@@ -85,7 +83,7 @@ export function quoted(text: string): string {
   return `"${letters.slice(0, QUOTED_CHARS_MAX).join('')}${isLong ? ELLIPSIS : ''}"`
 }
 
-/** From and to where on a line there are letters or digits, in order. Signs and blanks are not among them: forms are filled in upon those. */
+/** Where on a line there are letters or digits, in order. Signs and blanks do not count: forms are filled in upon those. */
 export function letterSpans({ line: { runs = [] }, x }: InkedLine): readonly Span[] {
   const spans: Span[] = []
   let at = x
@@ -99,7 +97,6 @@ export function letterSpans({ line: { runs = [] }, x }: InkedLine): readonly Spa
   return spans
 }
 
-/** Beginning and end. */
 export type Span = readonly [number, number]
 
 function isLetter(glyph: Glyph | undefined): boolean {

@@ -1,26 +1,23 @@
-/** The warnings of one document: one for each place in the source, however often it is drawn there, and few of each code. Pure. */
+/** The warnings of one document: one for each place in the source, however often it is drawn, and few of each code. Pure. */
 import type { Warning, WarningCode } from '@platen/contract/domain/warning.ts'
 import type { ElementPosition, Program } from '../../../template/tsx/transpile.ts'
 
-/** Places in a source of which one document is warned by the same code: enough to repair a template, few enough to read. */
+/** Places per document and code: enough to repair a template, few enough to read. */
 const PLACES_WARNED_MAX = 20
 
-/** Where a warning comes from. */
 export interface Spot {
   /** The page of the PDF, from 1. */
   readonly page: number
-  /** The element, or the nearest one around it whose place is known. */
+  /** The element, or the nearest one around it whose position is known. */
   readonly source?: ElementPosition | undefined
 }
 
 export interface WarningList {
-  /** Adds a warning. `message` is called for the first one of a place. */
+  /** Calls `message` only for the first warning of a place. */
   add(code: WarningCode, spot: Spot, message: () => string): void
-  /** The warnings in the order of their first ones. */
   readonly warnings: () => readonly Warning[]
 }
 
-/** `find` finds the position of an element in the source. */
 export function openWarningList(find?: Program['find']): WarningList {
   const places = new Map<WarningCode, Map<string, Entry>>()
   const left = new Set<WarningCode>()
@@ -52,19 +49,17 @@ interface Entry {
   count: number
 }
 
-/** The position in the source if it is known, else the page. */
 export function placeOf({ page, source }: Spot, find?: Program['find']): string {
   return source === undefined || find === undefined ? `page ${page}` : find(source)
 }
 
-/** What of a document has no effect, mostly styles. A document is translated several times, and each is one warning. */
+/** What has no effect in a document, mostly styles. A document is translated several times; each message is kept once per place. */
 interface IgnoredStyles {
-  /** Called for each element that has such a style. The position is absent if the source has it nowhere. */
+  /** Called for each element with such a style. `source` is undefined if the source does not contain the style. */
   readonly add: (source: ElementPosition | undefined, message: string, code?: WarningCode) => void
   readonly warnings: () => readonly Warning[]
 }
 
-/** `find` finds the position of an element in the source. */
 export function openIgnoredStyles(find: Program['find']): IgnoredStyles {
   const found = new Map<string, Omit<Warning, 'place'> & { readonly source: ElementPosition | undefined }>()
   return {

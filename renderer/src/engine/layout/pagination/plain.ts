@@ -1,6 +1,6 @@
 /**
- * Decides whether a document from the fast pagination looks as it would under react-pdf's own. That one ("plain") lays the rest out again
- * for every page. The two differ only for a few shapes. Most documents have none of them where a page ends. The others are laid out a
+ * Decides whether a document from the fast pagination looks as it would under react-pdf's own ("plain"), which lays the rest out again for
+ * every page. The two differ only for a few shapes, and most documents have none of them where a page ends. The others are laid out a
  * second time. Pure: reads the tree that react-pdf returns after layout.
  */
 import {
@@ -14,19 +14,19 @@ import type { Instance } from '../instance.ts'
 
 /**
  * Nodes of a document that react-pdf's own pagination may lay out again if the fast one breaks pages differently. Its time grows with the
- * square of their number: this many, a table of 600 rows of six cells, take about 2.5 s.
+ * square of their number: a table of 600 rows of six cells has this many and takes about 2.5 s.
  */
 export const PLAIN_LAYOUT_NODES_MAX = 8000
 
 /**
- * Whether only the plain pagination can lay a document out. The fast one puts what a page has one below the other, and a page has a height.
- * What does not wrap is one page for the plain one, too, and takes no time that grows with its square.
+ * Whether only the plain pagination can lay a document out. The fast one stacks the children of a page from top to bottom, and a page has a
+ * height. A page that does not wrap is one page for the plain one, too, in time that does not grow with the square.
  */
 export function needsPlain({ children: pages = [] }: Instance): boolean {
   return pages.some(({ style }) => isArranged(style)) || (pages.length > 0 && pages.every(isOnePage))
 }
 
-/** Whether a style arranges children in another way than one below the other, or limits the height of a page beside its size. */
+/** Whether a style arranges children other than from top to bottom, or limits the height of a page besides its size. */
 function isArranged(style: unknown): boolean {
   // Translation turns every style into a flat record.
   const { flexDirection, flexWrap, flexFlow, minHeight, maxHeight } = (style ?? {}) as Readonly<Record<string, unknown>>
@@ -40,8 +40,8 @@ function isOnePage({ props }: Instance): boolean {
 }
 
 /**
- * Whether the fast pagination lost content. If what is made again for each page is higher than the page, it drops all that is left, and the
- * last page shows nothing.
+ * Whether the fast pagination lost content. If the content that is made again for each page is higher than the page, it drops all the rest,
+ * and the last page shows nothing.
  */
 export function isIncomplete({ children }: LayoutNode): boolean {
   const pages = children ?? []
@@ -55,12 +55,12 @@ function groupOf(page: LayoutNode | undefined): PageGroup | undefined {
 }
 
 /**
- * Whether a document from the fast pagination needs the plain one, and is small enough for it. The fast one takes no notice of a break within
- * a box: `hasInnerBreaks` says that there may be one.
+ * Whether a document from the fast pagination needs the plain one, and is small enough for it. The fast one ignores a break within a box:
+ * `hasInnerBreaks` says that there may be one.
  */
 export function wantsPlain(document: LayoutNode, hasInnerBreaks = false): boolean {
   const pages = document.children ?? []
-  // A rule for some widths of a page only is in its style after layout.
+  // A media rule for some page widths is in the style only after layout.
   if (pages.some(({ style }) => isArranged(style))) return true
   // A page with a frame reserves space for a footer in the flow. react-pdf cannot do that.
   if (pages.some(({ props }) => props?.[FOOTER_MARK] === true)) return false
@@ -69,19 +69,19 @@ export function wantsPlain(document: LayoutNode, hasInnerBreaks = false): boolea
 }
 
 function isUnlikePlain(page: LayoutNode, next: LayoutNode | undefined): boolean {
-  // The plain one makes a page that does not wrap as high as its content.
+  // The plain one makes a page without wrapping as high as its content.
   if (page.props?.['wrap'] === false) return true
   if (hasLooseDynamic(page) || childrenOf(page).some((child) => isSqueezed(child, contentHeightOf(page)))) return true
   if (next === undefined || groupOf(next) !== groupOf(page)) return false
   if ([...childrenOf(page), ...childrenOf(next)].some(isDynamicInFlow) || childrenOf(next).some(isPlaced)) return true
-  // The fast one repeats a fixed element from its place on, the plain one from the first page.
+  // The fast one repeats a fixed element from where it stands, the plain one from the first page.
   if (fixedOf(next) > fixedOf(page)) return true
   return isStranded(page) || beginsUnlikePlain(next, heightLeft(page))
 }
 
 /**
- * Whether the flow has content that is made again for each page. The plain one gives it its space only after it has filled the page, and
- * gives a header its space twice.
+ * Whether content in the flow is made again for each page. The plain one gives it space only after it has filled the page, and gives a
+ * header its space twice.
  */
 function isDynamicInFlow(node: LayoutNode): boolean {
   return !isAbsolute(node) && hasMark(node)
@@ -108,8 +108,8 @@ function isStranded(node: LayoutNode): boolean {
 }
 
 /**
- * Whether the page begins differently than in the plain one. The fast one moves a whole row if one of its cells cannot be split, and does
- * not keep the places of the others. If a page ends within something that has edges or a colour, the two divide these differently.
+ * Whether the page begins differently than under the plain one. The fast one moves a whole row if one of its cells cannot be split, and
+ * does not keep the places of the others. If a page ends within something that has edges or a colour, the two divide these differently.
  */
 function beginsUnlikePlain(page: LayoutNode, heightLeft: number): boolean {
   const first = childrenOf(page).find((child) => !isAbsolute(child) && child.props?.['fixed'] !== true)
@@ -119,7 +119,7 @@ function beginsUnlikePlain(page: LayoutNode, heightLeft: number): boolean {
   return isBox(first) && beginsUnlikePlain(first, heightLeft)
 }
 
-/** Whether a piece of it would be visible, or take space, without its content. */
+/** Whether a part of it would be visible, or take space, without its content. */
 function isSeen(node: LayoutNode): boolean {
   const isStyled = ['backgroundColor', 'height', 'minHeight', 'aspectRatio'].some(
     (name) => node.style?.[name] !== undefined,
@@ -176,7 +176,6 @@ function contentHeightOf(page: LayoutNode): number {
 
 const EDGES = ['marginTop', 'marginBottom', 'paddingTop', 'paddingBottom', 'borderTopWidth', 'borderBottomWidth']
 
-/** What margins, borders and paddings take of the height of a node. */
 export function edgesOf({ box }: LayoutNode): number {
   return EDGES.reduce((sum, edge) => sum + Math.max(0, lengthOf(box?.[edge])), 0)
 }

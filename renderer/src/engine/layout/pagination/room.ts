@@ -1,6 +1,6 @@
 /**
  * Finds why content fits on none of its pages. react-pdf itself says only that there is no room, or makes pages for ever. Pure: reads the
- * tree that react-pdf returns for pages that do not wrap. On those everything has the height that it asks for.
+ * tree that react-pdf returns for pages that do not wrap, where every node has the height that it asks for.
  */
 import type { ElementPosition } from '../../../template/tsx/transpile.ts'
 import { type LayoutNode, lengthOf } from '../inspect/layout-node.ts'
@@ -8,19 +8,17 @@ import { sourceOf } from '../inspect/surroundings.ts'
 import type { Instance } from '../instance.ts'
 import { childrenOf, edgesOf, isAbsolute } from './plain.ts'
 
-/** What takes the room, and where it is in the source. */
 export interface RoomFault {
   readonly message: string
   readonly source?: ElementPosition | undefined
 }
 
-/** The document with pages that do not wrap. */
 export function unwrapped(document: Instance): Instance {
   const pages = document.children?.map((page) => ({ ...page, props: { ...page.props, wrap: false } }))
   return { ...document, children: pages ?? [] }
 }
 
-/** About how many pages the content of such a document fills. */
+/** About how many pages the content of an unwrapped document fills. */
 export function expectedPages(document: LayoutNode): number {
   const counts = childrenOf(document).map((page) => {
     const room = roomOf(page)
@@ -43,7 +41,6 @@ export function paddingFault(document: LayoutNode): RoomFault | undefined {
   return { message, source: sourceOf(page) }
 }
 
-/** The first thing that fits on no page of a document. */
 export function roomFault(document: LayoutNode): RoomFault {
   const faults = (document.children ?? []).map((page) => repeatedFault(page) ?? contentFault(page, roomOf(page)))
   return faults.find((fault) => fault !== undefined) ?? { message: 'its pages do not come to an end' }

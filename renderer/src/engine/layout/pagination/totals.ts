@@ -1,7 +1,7 @@
 /**
  * The totals that `render` functions print: "page 2 of 3". react-pdf breaks a document into pages without them. If there is such a
- * function, it breaks the document again after it has counted the pages. Most documents of a template have as many pages as the last one.
- * So we give that number as a guess to the first pass. If it is right, we skip the second pass, which would give the same pages.
+ * function, it breaks the document again after it has counted the pages. Most documents of a template have as many pages as the last one,
+ * so we give the first pass that number as a guess. If it is right, we skip the second pass: it would give the same pages.
  */
 import type { PageNumbers } from '../../../template/elements.ts'
 import type { Instance } from '../instance.ts'
@@ -10,25 +10,21 @@ import type { Instance } from '../instance.ts'
 export type PageCounts = readonly number[]
 
 export interface Totals {
-  /** Adds the totals that react-pdf does not know yet to the numbers of a page. */
+  /** Adds the totals that react-pdf does not know yet. */
   withTotals(page: PageNumbers): PageNumbers
-  /** Returns a document that reports its page counts while it is broken into pages. It skips the second pass if the guess was right. */
+  /** Returns a document that reports its page counts while react-pdf makes its pages. It skips the second pass if the guess was right. */
   track(document: Instance): Instance
-  /** The pages that were counted. */
   readonly counts: PageCounts
-  /** Whether a function received a guessed total. */
   wereGuessesUsed(): boolean
 }
 
-/** Receives the numbers of a page. They are empty before there are pages. */
+/** Receives empty page numbers before there are pages. */
 type PageLayout = (page: PageNumbers, content: readonly Instance[]) => readonly Instance[]
 
 /** Without a guess, react-pdf makes both passes. */
 export function openTotals(guess: PageCounts | undefined): Totals {
   const counts: number[] = []
-  /** Whether a function needed totals before they were known. */
   let wereUnknown = false
-  /** Props of nodes that are made again for each page. */
   const dynamic = new Set<Record<string, unknown>>()
   const pageGroups: Record<string, unknown>[] = []
 
@@ -80,7 +76,7 @@ export function openTotals(guess: PageCounts | undefined): Totals {
   }
 }
 
-/** The page count of the `<Page>` that begins after `pagesBefore` pages. It exists if the guess is right. */
+/** The page count of the `<Page>` that begins after `pagesBefore` pages. Undefined if the guess is wrong. */
 function countFrom(guess: PageCounts, pagesBefore: number): number | undefined {
   let sum = 0
   return guess.find((count) => {

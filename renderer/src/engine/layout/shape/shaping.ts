@@ -1,25 +1,24 @@
 /**
  * Makes a font set text without running its rules again for each text. For western letters, which most texts use, the rules only say how
- * far two neighbours move together. So we ask once for each pair. The full rules still apply to any text with another letter or a
- * ligature, and to features that a style asks for.
+ * far two neighbours move together, so we ask once for each pair. The full rules still apply to any text with another letter or a ligature,
+ * and to features that a style asks for.
  */
 import type { Font, Glyph, GlyphPosition, GlyphRun } from 'fontkit'
 
 /** Basic Latin to Latin Extended-A. */
 const LETTERS_MAX = 0x180
 
-/** Values in the table of pairs, which otherwise holds distances in units of the font. */
+/** Values in the table of pairs. Other values are distances in units of the font. */
 const UNKNOWN = -0x8000
 const NEEDS_SHAPING = 0x7fff
 
-/** Makes a font cache its pairs, in some 300 kB. Its glyphs must have got their characters. */
+/** Caches the pairs of a font, in some 300 kB. Call it after `nameEachUse`. */
 export function cachePairs(font: Font): void {
   const layout = font.layout.bind(font)
   /** By code point. Null for a letter that has no single glyph of its own. */
   const letters = new Map<number, Glyph | null>()
   let pairs: Int16Array | undefined
 
-  /** The single glyph of a letter, or null. */
   function letterOf(codePoint: number): Glyph | null {
     const { glyphs, positions } = layout(String.fromCodePoint(codePoint))
     const glyph = font.glyphForCodePoint(codePoint)
@@ -39,7 +38,6 @@ export function cachePairs(font: Font): void {
     return isPlain && Number.isInteger(distance) ? distance : NEEDS_SHAPING
   }
 
-  /** What `distanceOf` says of two letters, asked once. */
   function knownDistance(one: number, other: number): number {
     pairs ??= new Int16Array(LETTERS_MAX * LETTERS_MAX).fill(UNKNOWN)
     const pair = one * LETTERS_MAX + other
@@ -50,7 +48,7 @@ export function cachePairs(font: Font): void {
     return distance
   }
 
-  /** Sets the text from its pairs. Undefined if the text needs the full rules. */
+  /** Returns undefined if the text needs the full rules. */
   function shapePlain(text: string): PlainRun | undefined {
     const glyphs: Glyph[] = []
     const positions: GlyphPosition[] = []
@@ -79,7 +77,6 @@ export function cachePairs(font: Font): void {
   })
 }
 
-/** The members that callers use of a run of glyphs. */
 class PlainRun implements Pick<GlyphRun, 'glyphs' | 'positions' | 'advanceWidth'> {
   readonly glyphs: Glyph[]
   readonly positions: GlyphPosition[]
@@ -110,8 +107,8 @@ const AMS = [
 const HAS_AM = /[\u0e33\u0eb3]/
 
 /**
- * Makes a font set AM as one glyph. By the rules of most fonts it becomes two, a ring and an AA without a character. Then no AA of the
- * document can be copied, and a tone mark, which is written first, stands below the ring. HarfBuzz moves the ring; fontkit does not.
+ * Makes a font set AM as one glyph. Most fonts make two of it, a ring and an AA without a character. Then no AA of the document can be
+ * copied, and a tone mark, which is written first, stands below the ring. HarfBuzz moves the ring; fontkit does not.
  */
 export function composeAm(font: Font): void {
   const layout = font.layout.bind(font)
@@ -136,7 +133,6 @@ export function composeAm(font: Font): void {
         position.xAdvance += glyph.advanceWidth - advanceWidth
         const [base = '', tone = ''] = letters.slice(Math.max(0, letter - 2), letter)
         if (!kind.tone.test(tone)) continue
-        // The form and the place of the tone mark over a ring.
         const { glyphs, positions } = layout(`${base}${kind.ring}${tone}`)
         run.glyphs[at - 1] = glyphs.at(-1) ?? glyph
         Object.assign(run.positions[at - 1] ?? {}, positions.at(-1))

@@ -1,6 +1,6 @@
 /**
- * The line breaking class of a character, by UAX #14 (https://www.unicode.org/reports/tr14/). The classes of western text are below. All
- * others are in the table of a library, which is loaded for the first text that needs it: most documents never do.
+ * The line breaking class of a character, by UAX #14 (https://www.unicode.org/reports/tr14/). The classes of western text are below. A
+ * library has all others, and is loaded for the first text that needs it: most documents never do.
  */
 import { createRequire } from 'node:module'
 
@@ -9,19 +9,17 @@ const NAMES =
     ' ',
   )
 
-/** The number of a class. */
 export function classOf(name: string): number {
   return NAMES.indexOf(name)
 }
 
-/** A set of classes: `set[class]` is 1 for its members. */
 export function classes(names: string): Uint8Array {
   const set = new Uint8Array(NAMES.length)
   for (const name of names.split(' ')) set[classOf(name)] = 1
   return set
 }
 
-/** Code points in hexadecimal, of two kinds: one, and the first and last of a range. What is not listed is a letter. */
+/** Code points in hexadecimal, single or as a range from first to last. All others are letters. */
 const WESTERN: Readonly<Record<string, string>> = {
   CM: '0-8 e-1f 7f-84 86-9f',
   BA: '9 7c ad 2012-2013 2027',
@@ -84,7 +82,7 @@ interface Table {
 
 interface Library {
   readonly classes: Table
-  /** Our number of a class by that of the library. */
+  /** Indexed by the library's number of a class: our number. */
   readonly numbers: Uint8Array
   readonly isWide: Table
 }
@@ -102,13 +100,13 @@ function loadLibrary(): Library {
   return { classes: LineBreak, numbers, isWide: EastAsianWidth }
 }
 
-/** LB1, for the classes that it resolves in one way. Small kana and long vowels begin no line, as in books. */
+/** LB1, for classes that it resolves without context. Small kana and long vowels begin no line, as in books. */
 function resolved(name: string): string {
   if (['AI', 'SG', 'XX'].includes(name)) return 'AL'
   return name === 'CJ' ? 'NS' : name
 }
 
-/** One library for all texts of the process: it is only data. */
+/** Shared by all texts of the process: it is only data. */
 let loaded: Library | undefined
 
 function library(): Library {
@@ -116,7 +114,7 @@ function library(): Library {
   return loaded
 }
 
-/** The number of the class of a character. Letters of class SA, whose words only a dictionary knows, keep it. */
+/** Characters of scripts whose words only a dictionary knows have the class SA. */
 export function classAt(codePoint: number): number {
   if (codePoint < WESTERN_MAX) return western[codePoint] ?? 0
   const known = punctuation.get(codePoint)
@@ -125,7 +123,7 @@ export function classAt(codePoint: number): number {
   return numbers[table.get(codePoint)] ?? 0
 }
 
-/** Whether a character is as wide as an ideograph, in East Asian typography. */
+/** Whether East Asian typography sets the character as wide as an ideograph. */
 export function isEastAsian(codePoint: number): boolean {
   return codePoint >= 0x1100 && library().isWide.get(codePoint) > 0
 }

@@ -1,6 +1,6 @@
 /**
- * Where a line of a text may end, by the rules of UAX #14 (Unicode 17; https://www.unicode.org/reports/tr14/). Each rule below is named as
- * there. Words of Thai, Lao, Khmer and Burmese come from ICU's dictionaries. Pure, and linear in the length of the text.
+ * Where a line of a text may end, by UAX #14 (Unicode 17; https://www.unicode.org/reports/tr14/), with its names of rules. ICU's
+ * dictionaries find the words of Thai, Lao, Khmer and Burmese. Pure, and linear in the length of the text.
  */
 import { classAt, classes, classOf, isEastAsian } from './break-class.ts'
 
@@ -34,12 +34,12 @@ const CONSONANT_ENDED = classes('JT H3')
 const SYLLABLES = classes('AK AS')
 const DOTTED_CIRCLE = 0x25cc
 
-/** Texts in which a line may end only after blanks: no rule below says anything else about these characters. */
+/** Texts in which a line may end only after blanks: no other rule below applies to these characters. */
 const PLAIN = /^[ A-Za-z0-9.,:;'"\u00c0-\u024f]*$/
-/** LB15d: of these characters, those that begin no line unless a digit follows (LB15c). */
+/** LB15d: those of these characters that begin no line, unless a digit follows (LB15c). */
 const TRAILING = /[.,:;](?![0-9])/y
 
-/** For each index of the text: 1 if a line may end before it. The start is no such place; the end of the text is. */
+/** For each index of the text: 1 if a line may end before it. 0 at the start, 1 at the end of the text. */
 export function breakOpportunities(text: string): Uint8Array {
   const breaks = new Uint8Array(text.length + 1)
   breaks[text.length] = 1
@@ -108,7 +108,7 @@ function isMark(codePoint: number): boolean {
   return /^\p{M}$/u.test(String.fromCodePoint(codePoint))
 }
 
-/** Whether a line may end between two units. The rules that look past blanks, LB4 to LB18. `flags` counts the regional indicators. */
+/** LB4 to LB18, the rules that look past blanks. `flags` counts the regional indicators. */
 function isBreak(units: Units, at: number, flags: number): boolean {
   const { types, codePoints, joined, count } = units
   const before = types[at] ?? 0
@@ -146,7 +146,7 @@ function isFinal(codePoint = 0): boolean {
   return /^\p{Pf}$/u.test(String.fromCodePoint(codePoint))
 }
 
-/** The rules for neighbours, LB19 to LB31. */
+/** LB19 to LB31, the rules for neighbours. */
 function isBreakWithoutBlank(units: Units, at: number, flags: number): boolean {
   const { types } = units
   const before = types[at] ?? 0
@@ -175,7 +175,7 @@ function characterOf({ codePoints }: Units, at: number): string {
   return String.fromCodePoint(codePoints[at] ?? 0)
 }
 
-/** LB19, LB19a: quotation marks stay with their neighbours, except between ideographs where their direction says enough. */
+/** LB19, LB19a: quotation marks stay with their neighbours, except between ideographs, where their direction is clear. */
 function isBoundToQuote({ types, codePoints, count }: Units, at: number): boolean {
   const [before = 0, after = 0] = [codePoints[at], codePoints[at + 1]]
   if (types[at + 1] === QU) {
@@ -202,7 +202,6 @@ function isBoundToNumber(types: Uint8Array, at: number): boolean {
   return false
 }
 
-/** Whether a number ends here: a digit, then separators. */
 function endsNumber(types: Uint8Array, end: number): boolean {
   let at = end
   while (at >= 0 && SEPARATORS[types[at] ?? 0] === 1) at -= 1
