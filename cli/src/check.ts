@@ -1,6 +1,6 @@
 /**
- * Checks a folder of manifests as the service would read it, without the service. It reads, compiles and publish-checks the folder as the
- * service does, then renders every template with its sample data. It writes nothing. Keys that the service would generate count as present.
+ * Reads, compiles and publish-checks a folder of manifests as the service does, but without the service. Then renders every template with
+ * its sample data. Writes nothing. Keys that the service would generate count as present.
  */
 import { availableParallelism } from 'node:os'
 import type { Engine } from '@platen/contract/domain/render-options.ts'
@@ -36,7 +36,6 @@ import {
 
 export interface CheckOptions {
   readonly dir: string
-  /** Are templates also rendered? */
   readonly isRendering: boolean
 }
 
@@ -45,16 +44,16 @@ interface Report {
   readonly diagnostics: readonly Diagnostic[]
   readonly files: number
   readonly resources: number
-  /** Number of documents rendered from sample data. Absent when rendering was off. */
+  /** Documents rendered from sample data. Absent when rendering was off. */
   readonly previews?: number
-  /** Were html sources skipped because there is no browser? */
+  /** Html sources were skipped because there is no browser. */
   readonly isWithoutHtml: boolean
 }
 
 /** Templates checked and rendered at once: enough for a few threads, few enough that each has its time. */
 const TEMPLATES_AT_ONCE_MAX = 4
 
-/** Checks a folder. Throws `UsageError`; rejects with the signal's reason. */
+/** Throws `UsageError`; rejects with the signal's reason. */
 export async function checkFolder(
   { dir, isRendering }: CheckOptions,
   ports: RendererPorts,
@@ -82,12 +81,11 @@ export async function checkFolder(
   }
 }
 
-/** Counts the faults: the diagnostics that are not warnings. */
 export function faultsIn({ diagnostics }: Report): number {
   return diagnostics.filter(({ isWarning }) => !isWarning).length
 }
 
-/** Formats a report as lines of text. The last line is the summary. */
+/** The last line is the summary. */
 export function formatReport(report: Report): string {
   const { diagnostics, files, resources, previews, isWithoutHtml } = report
   const faults = faultsIn(report)
@@ -122,14 +120,12 @@ async function compileAll(
   return { compiled, answers: finalAnswers }
 }
 
-/**
- * Assumes a key for each ApiKey. Keys are stored in files by namespace and name, so two ApiKeys that name the same file have the same key.
- */
+/** Keys are stored in files by namespace and name, so two ApiKeys that name the same file have the same key. */
 function assumedKeys(resources: readonly Resource[]): FoundKeys {
   const keys = resources.filter((resource) => resource.kind === 'ApiKey')
   return new Map(
     keys.flatMap(({ metadata, spec }) =>
-      // Looks like a hash, but is the hash of a name and not of a key.
+      // The hash of a name, not of a key.
       spec.secretName === undefined
         ? []
         : [[metadata.uid, { hash: sha256(`${metadata.namespace}.${spec.secretName}`) as KeyHash }]],
@@ -137,7 +133,7 @@ function assumedKeys(resources: readonly Resource[]): FoundKeys {
   )
 }
 
-/** Looks only at webhook secrets that tenants reference, and reports their faults. Checking needs no value of a secret. */
+/** Only faults of webhook secrets that tenants reference. No check needs the value of a secret. */
 function assumedSecrets(resources: readonly Resource[], documents: FolderState['documents']): FoundSecrets {
   const secrets = secretsIn(documents)
   const tenants = resources.filter((resource) => resource.kind === 'Tenant')
@@ -149,7 +145,6 @@ function assumedSecrets(resources: readonly Resource[], documents: FolderState['
   )
 }
 
-/** A compiled folder. */
 interface CheckedFolder {
   readonly folder: FolderState
   readonly dir: string
@@ -160,7 +155,7 @@ interface CheckedFolder {
   readonly printed?: ReadonlySet<string>
 }
 
-/** Returns the faults and warnings of a folder, without rendering any of it. Skips resources whose check has not ended. */
+/** Renders nothing. Skips resources whose check has not ended. */
 export function folderDiagnostics(checked: CheckedFolder): readonly Diagnostic[] {
   const { folder, dir, compiled, answers, locations, printed = new Set<string>() } = checked
   const context = { configMaps: configMapsOf(folder.documents), answers, locations, printed }
@@ -200,9 +195,8 @@ function resourceDiagnostics(
   return [...failed, ...ignored, ...(resource.kind === 'Template' ? sourceWarnings(resource, context) : [])]
 }
 
-/** What the check of a template that may be published warns of. */
 function sourceWarnings(template: TemplateResource, context: ReportContext): readonly Diagnostic[] {
-  // A document that was printed has these warnings by itself, and Chromium knows more.
+  // A printed document brings these warnings itself, and from Chromium, which knows more.
   const isTold = context.printed.has(labelOf(template))
   const warnings = answersOf(template, context).filter(({ isWarning, code }) => isWarning === true && !(isTold && code))
   return warnings.map((warning) => sourceWarning(template, warning, context.locations))
@@ -229,12 +223,11 @@ function compileDiagnostics(
 interface PreviewedFolder {
   readonly diagnostics: readonly Diagnostic[]
   readonly previews: number
-  /** Templates whose html was printed. */
   readonly printed: ReadonlySet<string>
   readonly isWithoutHtml: boolean
 }
 
-/** Renders the sample data of every template that compiles, with every engine it has a source for, a few at a time. */
+/** Renders every template that compiles, with every engine it has a source for, `slots` at a time. */
 async function previewAll(context: CheckContext, slots: number, signal: AbortSignal): Promise<PreviewedFolder> {
   const diagnostics: Diagnostic[] = []
   const printed = new Set<string>()

@@ -1,4 +1,3 @@
-/** The commands of `platen`: parses the arguments and runs the command on a terminal. */
 import type { Readable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
@@ -64,7 +63,6 @@ The exit code is 0 when nothing is wrong, 1 when something is wrong, and 2 when 
 or a setting is missing.
 `
 
-/** The names in lines that fit below the text. */
 function columns(names: readonly string[]): string {
   return names
     .join(' ')
@@ -76,18 +74,16 @@ const ERASED_BY_ID_MAX = 500
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const
 
-/** Where a command reads and writes. */
 export interface Terminal {
   readonly variables: Variables
   readonly stdin: Readable
   readonly print: (text: string) => void
-  /** Writes to standard error. */
   readonly printError: (text: string) => void
 }
 
 /**
- * Runs a command and resolves with the exit code: 0 when all is well, 1 when the command found or had a fault, and 2 when it was called
- * wrongly. Rejects with the signal's reason.
+ * Resolves with the exit code: 0 when all is well, 1 when the command found or had a fault, and 2 when it was called wrongly. Rejects with
+ * the signal's reason.
  */
 export async function runCommand(args: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<number> {
   try {
@@ -119,7 +115,7 @@ async function run(call: CommandCall, terminal: Terminal, signal: AbortSignal): 
       return faultsIn(report) === 0 ? 0 : 1
     }
     case 'publish': {
-      // Loaded only here, because the S3 client takes a while to load and the other commands do not need it.
+      // Loaded only here: the S3 client loads slowly, and the other commands do not need it.
       const { publishFolder } = await import('./publish.ts')
       const isPublished = await publishFolder(call.options, { ...ports, variables, print, printError }, signal)
       return isPublished ? 0 : 1
@@ -141,10 +137,7 @@ async function run(call: CommandCall, terminal: Terminal, signal: AbortSignal): 
   }
 }
 
-/**
- * Prints only what concerns the engines themselves, for example that a part of them does not work. Results of documents are reported
- * elsewhere.
- */
+/** Prints only errors of the engines themselves. Results of documents are reported elsewhere. */
 function errorLog(complain: Terminal['printError']): Log {
   const nothing = () => undefined
   return {
@@ -165,7 +158,7 @@ type CommandCall =
   | { readonly command: 'publish'; readonly options: PublishOptions }
   | { readonly command: 'erase'; readonly options: EraseOptions }
 
-/** Parses the arguments. Returns undefined when they are not a valid call. */
+/** Undefined when the arguments are not a valid call. */
 function parse([command, ...args]: readonly string[]): CommandCall | undefined {
   try {
     if (command === 'check') return parseCheck(args)

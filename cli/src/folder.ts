@@ -1,4 +1,4 @@
-/** Reads a folder of manifests for the commands: its current state, without history. Its resources have no identity yet. */
+/** Reads the current state of a folder of manifests. Its resources have no identity yet. */
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import type { ConditionReason, Resource } from '@platen/contract/domain/resource.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
@@ -12,8 +12,7 @@ import { type Diagnostic, UsageError } from './diagnostic/diagnostic.ts'
 import type { Locations } from './diagnostic/location.ts'
 
 /**
- * Returns a function that reads the folder again at each call. It does not parse unchanged files again. Throws `UsageError` when the folder
- * cannot be listed.
+ * The function reads the folder again at each call, but parses only changed files. It throws `UsageError` when the folder cannot be listed.
  */
 export function folderReader(dir: string): () => Promise<FolderState> {
   const read = resourceReader()
@@ -29,7 +28,7 @@ export function folderReader(dir: string): () => Promise<FolderState> {
   }
 }
 
-/** Returns the resources among documents, as if all were new. */
+/** As if all resources were new. */
 export function resourcesOf(
   documents: readonly ManifestDocument[],
   { clock, ids }: { clock: Clock; ids: Ids },
@@ -37,7 +36,6 @@ export function resourcesOf(
   return identify({ documents, known: {}, isComplete: false, now: clock.now() }, ids).resources
 }
 
-/** Returns the faults that a folder has before it is compiled. */
 export function manifestDiagnostics(
   { files, faults }: FolderState,
   locations: Locations,
@@ -53,7 +51,7 @@ export function manifestDiagnostics(
   }))
 }
 
-/** The field a reason refers to. Reasons that refer to the whole resource are absent. */
+/** The field of each reason. Other reasons refer to the whole resource. */
 const FIELDS: Partial<Record<ConditionReason, string>> = {
   TenantNotFound: '/spec/tenantRef/name',
   TenantNotReady: '/spec/tenantRef/name',
@@ -72,7 +70,6 @@ const FIELDS: Partial<Record<ConditionReason, string>> = {
   JavaScriptNotInPlan: '/spec/html/javascriptEnabled',
 }
 
-/** Turns a failed condition of a resource into a diagnostic. */
 export function conditionDiagnostic(
   resource: Resource,
   { reason, message }: { reason: ConditionReason; message: string },

@@ -1,13 +1,12 @@
 #!/usr/bin/env node
-/** The process of `platen`, the command line: it sets the exit code and handles the signals that end it. */
 import { constants } from 'node:os'
 import { runCommand, type Terminal } from './command.ts'
 
 if (import.meta.main) {
   process.exitCode = await main(process.argv.slice(2))
-  // Node drops what a pipe has not taken yet when the process exits: all beyond its first 64 KiB.
+  // At exit Node drops what a pipe has not taken yet: all beyond its first 64 KiB.
   await Promise.all([process.stdout, process.stderr].map(flushed))
-  // By now everything is closed. What libraries leave behind, such as timers, must not delay the exit.
+  // Everything is closed. Leftovers of libraries, such as timers, must not delay the exit.
   process.exit()
 }
 
@@ -23,7 +22,6 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const terminal: Terminal = {
     variables: process.env,
-    // Opened only when a command reads it.
     get stdin() {
       return process.stdin
     },
@@ -33,13 +31,13 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     return await runCommand(args, terminal, stop.signal)
   } catch (error) {
-    // Shells report a process ended by a signal in this way.
+    // The exit code of shells for a process that was ended by a signal.
     if (stoppedBy !== undefined) return 128 + constants.signals[stoppedBy]
     throw error
   }
 }
 
-/** Resolves when a stream has passed on all that was written to it, or its reader is gone. */
+/** Resolves when the stream has passed on everything, or its reader is gone. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     stream.once('error', () => resolve())

@@ -1,6 +1,6 @@
 /**
- * Renders one template of a folder to a PDF, with the engines of the service and without the service. Each round reads all files again, so
- * a preview shows their current state. Faults are reported, and leave the last PDF as it is.
+ * Renders one template of a folder to a PDF, with the engines of the service but without the service. Each round reads all files again.
+ * Faults are reported, and leave the last PDF as it is.
  */
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
@@ -43,7 +43,7 @@ export interface PreviewOptions {
   /** A JSON file to use instead of the sample data, or `-` for standard input. */
   readonly data?: string
   readonly engine?: Engine
-  /** File to write the PDF to. Absent = a file in the current folder, named by the template's code. */
+  /** Absent = a file in the current folder, named by the template's code. */
   readonly output?: string
 }
 
@@ -51,11 +51,10 @@ interface PreviewPorts extends RendererPorts {
   readonly stdin: Readable
 }
 
-/** The result of one round. */
 interface PreviewResult {
-  /** Was a PDF written, and would the service make it, too? */
+  /** A PDF was written, and the service would make it, too. */
   readonly isRendered: boolean
-  /** Text to print. It ends with a newline. */
+  /** Ends with a newline. */
   readonly text: string
 }
 
@@ -64,7 +63,7 @@ export interface Previewer extends AsyncDisposable {
   render(signal: AbortSignal): Promise<PreviewResult>
 }
 
-/** Opens a preview, until `signal` aborts or it is disposed of. Engines stay warm between rounds. */
+/** Lives until `signal` aborts or it is disposed of. Engines stay warm between rounds. */
 export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal: AbortSignal): Previewer {
   const renderer = openRenderer(ports, { slots: 1 })
   const readFolder = folderReader(options.dir)
@@ -111,7 +110,7 @@ export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal
   return { render, [Symbol.asyncDispose]: () => renderer[Symbol.asyncDispose]() }
 }
 
-/** What the publish check says of the source alone, without data. It may know more of a fault than the render that it fails. */
+/** The publish check of the source alone, without data. It may explain a fault better than the failed render. */
 async function checkSource(
   { template, configMaps }: SelectedTemplate,
   { check }: Pick<Renderer, 'check'>,
@@ -148,7 +147,7 @@ function kibibytes({ byteLength }: Uint8Array): string {
   return `${Math.ceil(byteLength / 1024)} KiB`
 }
 
-/** Says which engine was used and, when the caller has not chosen one, how to use the other. */
+/** When the caller has not chosen an engine, also says how to use the other. */
 function engineNote(template: TemplateResource, engine: Engine, { engine: asked }: PreviewOptions): string {
   const [other] = asked === undefined ? enginesByDefault(template).filter((name) => name !== engine) : []
   return other === undefined ? engine : `${engine}; --engine ${other} renders its other source`
@@ -156,7 +155,7 @@ function engineNote(template: TemplateResource, engine: Engine, { engine: asked 
 
 type Selection = { readonly document: ManifestDocument } | { readonly findings: readonly Diagnostic[] }
 
-/** Finds the named template. Throws `UsageError` when more than one matches, or when none matches and every file could be read. */
+/** Throws `UsageError` when more than one template matches, or when none matches and every file could be read. */
 function select(folder: FolderState, locations: Locations, { dir, template: name }: PreviewOptions): Selection {
   const templates = folder.documents.filter(({ written }) => written.kind === 'Template')
   const found = templates.filter((document) => namesOf(document).includes(name))
@@ -182,7 +181,7 @@ function select(folder: FolderState, locations: Locations, { dir, template: name
   return { findings: [...unreadable, { file: dir, message, isWarning: false }] }
 }
 
-/** The names a template may be called by. Only the first one is unique. */
+/** Only the first name is unique. */
 function namesOf({ written }: ManifestDocument): readonly string[] {
   if (written.kind !== 'Template') return []
   const { name, namespace = NAMESPACE_DEFAULT } = written.metadata
@@ -201,10 +200,7 @@ interface SelectedTemplate {
   readonly conditions: readonly Condition[]
 }
 
-/**
- * Compiles the template with the plans and tenants only, so that hundreds of other templates are not checked. The render itself checks its
- * sources.
- */
+/** Compiles the template only with plans and tenants, not with hundreds of other templates. The render itself checks the sources. */
 function compileSelected(
   document: ManifestDocument,
   { folder, ports }: { folder: FolderState; ports: RendererPorts },
@@ -221,7 +217,7 @@ function compileSelected(
   return { template, configMaps, compiled, conditions }
 }
 
-/** Returns the engine asked for, else the template's own. Throws `UsageError` when the template has no source for it. */
+/** Returns `asked`, else the template's default. Throws `UsageError` when the template has no source for it. */
 function chooseEngine(template: TemplateResource, asked: Engine | undefined): Engine {
   const engines = enginesByDefault(template)
   const engine = engines.find((name) => asked === undefined || name === asked)
@@ -238,7 +234,7 @@ type DataToRender =
   | { readonly data: JsonObject; readonly warnings: readonly Diagnostic[] }
   | { readonly diagnostics: readonly Diagnostic[] }
 
-/** Returns the data to render, with warnings for everything that would make the service refuse it. */
+/** Warns of everything for which the service would refuse the data. */
 function dataToRender(
   { template, conditions, locations, engine }: DataInput,
   given: GivenData | undefined,

@@ -1,7 +1,7 @@
 /**
- * Publishes a folder of manifests to a cluster. The same code as in the embedded service compiles it. Sources and assets go to the artifact
- * store, then all settings are published in Redis at once. A refused resource keeps its last good state, so that one mistake does not block
- * the others. The output and the exit code report that something was refused.
+ * Publishes a folder of manifests to a cluster, compiled as in the embedded service. Sources and assets go to the artifact store, then all
+ * settings are published in Redis at once. A refused resource keeps its last good state, so that one mistake does not block the others. The
+ * output and the exit code report it.
  */
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import type { RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
@@ -26,26 +26,25 @@ import type { RendererPorts } from './renderer.ts'
 
 const SECOND_MS = 1000
 
-/** How long a publisher waits until every process enforces what it published, and how often it asks. This usually takes milliseconds. */
+/** How long a publisher waits until every process enforces what it published, and how often it asks. Usually milliseconds are enough. */
 export const DIRECTORY_ENFORCED_MS_MAX = 10 * SECOND_MS
 const DIRECTORY_ENFORCED_POLL_MS = 50
 
 export interface PublishOptions {
   readonly dir: string
-  /** Is the folder watched after the first publish? */
   readonly isWatching: boolean
 }
 
 export interface PublishPorts extends RendererPorts {
   readonly variables: Variables
   readonly print: (text: string) => void
-  /** Prints errors that are not faults of the folder. */
+  /** Errors that are not faults of the folder. */
   readonly printError: (text: string) => void
 }
 
 /**
- * Publishes a folder and, with `isWatching`, follows it until `signal` aborts. Resolves with whether all of the folder is published. Throws
- * `FileUnfit` or `ConfigError`; rejects with the signal's reason during the first publish.
+ * With `isWatching`, follows the folder until `signal` aborts. Resolves with whether the whole folder is published. Throws `FileUnfit` or
+ * `ConfigError`; rejects with the signal's reason during the first publish.
  */
 export async function publishFolder(
   options: PublishOptions,
@@ -74,12 +73,11 @@ export async function publishFolder(
   }
 }
 
-/** Is it an error of Redis, of the artifact store or of another publisher, and not of the folder or of this program? */
+/** An error of Redis, of the artifact store or by another publisher, not of the folder or of this program. */
 function isOutsideError(error: unknown): error is Error {
   return error instanceof Unavailable || error instanceof ArtifactStoreUnfit || error instanceof Fenced
 }
 
-/** What is printed of a publish. */
 function printerOf(
   { dir }: PublishOptions,
   { publisher, print, clock }: PublishPorts & { readonly publisher: RedisPublisher },
@@ -106,7 +104,7 @@ function printerOf(
   }
 }
 
-/** Publishes again what Redis has lost, until the signal aborts. Throws `Fenced`. */
+/** Publishes again what Redis has lost. Throws `Fenced`. */
 async function keepRepaired(publisher: RedisPublisher, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -119,10 +117,10 @@ async function keepRepaired(publisher: RedisPublisher, clock: Clock, signal: Abo
   }
 }
 
-/** The first publish waits for all checks. While the folder is watched, a template whose check takes long is published after its check. */
+/** The first publish waits for all checks. Later ones do not wait for a slow check: its template is published after it. */
 const PATIENCE_MS = { first: Number.POSITIVE_INFINITY, later: MANIFEST_CHECKS_LATER_MS }
 
-/** Prints the diagnostics of a folder. Returns the number of faults. */
+/** Returns the number of faults. */
 function printReview(dir: string, { folder, compiled, checks }: Review, print: (text: string) => void): number {
   const locations = locationsIn(folder, dir)
   const diagnostics = folderDiagnostics({ folder, dir, compiled, answers: checks, locations }).toSorted(byLocation)
@@ -134,7 +132,7 @@ function printReview(dir: string, { folder, compiled, checks }: Review, print: (
   return faults
 }
 
-/** Waits until every API process enforces what was published, at most `DIRECTORY_ENFORCED_MS_MAX`. */
+/** Waits at most `DIRECTORY_ENFORCED_MS_MAX` until every API process enforces what was published. */
 async function waitForReaders(publisher: RedisPublisher, clock: Clock, signal: AbortSignal) {
   const begunAt = clock.monotonic()
   for (;;) {
@@ -145,7 +143,7 @@ async function waitForReaders(publisher: RedisPublisher, clock: Clock, signal: A
   }
 }
 
-/** Prints what was generated in the data folder, and errors. Faults of the folder are printed as diagnostics, with their locations. */
+/** Prints only generated keys and secrets, and errors. Faults of the folder are printed as diagnostics. */
 function folderLog({ print, log }: PublishPorts): Log {
   const trouble = (fields: object, message: string) => {
     if ('err' in fields) log.error(fields, message)

@@ -1,6 +1,6 @@
 /**
- * The real engines, for the commands. They open when first needed, are warm before the first deadline begins, and close with every process
- * they started.
+ * The real engines, for the commands. They open when first needed, warm up before the first deadline begins, and close with all their
+ * processes.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -29,47 +29,44 @@ export interface RendererPorts {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
-  /** Path of the browser. `none` = no browser; absent = the installed one that is found. */
+  /** Path of the browser. `none` = no browser; absent = an installed one is searched. */
   readonly chromium: string | undefined
-  /** How templates reach the hosts they list. */
   readonly egress: Egress
 }
 
-/** A template with the data to render. */
 export interface PreviewInput {
   readonly source: TemplateSource
   readonly assets: readonly Asset[]
   readonly tenant: TenantId
-  /** Limits of the tenant. Its deadline applies here, too. */
+  /** The tenant's. The deadline applies here, too. */
   readonly limits: Limits
   readonly data: JsonObject
 }
 
-/** A document with the warnings that the service would keep, or why there is none. */
 export type Preview = (
   | (Pick<Rendering, 'pdf' | 'pages'> & Warned & { readonly durationMs: number })
   | { readonly failure: Failure }
 ) & {
-  /** What the template wrote to its console, also before it failed. */
+  /** Includes lines from before a failure. */
   readonly console: readonly ConsoleLine[]
 }
 
 export interface Renderer extends AsyncDisposable {
-  /** The publish check of a template, with warnings. No tenant waits for its turn: all templates are the caller's. */
+  /** The publish check, with warnings. Tenants do not take turns, because all templates are the caller's. */
   readonly check: TemplateChecker['check']
-  /** Is there a browser? Throws `UsageError` when the named file is not one. */
+  /** Throws `UsageError` when the named file is not a browser. */
   hasHtml(): Promise<boolean>
-  /** Renders as the service would, under the tenant's deadline. Rejects with the signal's reason; a fault of the template never rejects. */
+  /** Has the tenant's deadline. Rejects with the signal's reason, but never for a fault of the template. */
   render(input: PreviewInput, engine: Engine, signal: AbortSignal): Promise<Preview>
 }
 
-/** Creates a renderer that opens no engine yet. Each engine renders up to `slots` documents at the same time. */
+/** Opens no engine yet. Each engine renders up to `slots` documents at the same time. */
 export function openRenderer(ports: RendererPorts, { slots }: { slots: number }): Renderer {
   const stack = new AsyncDisposableStack()
   const closing = new AbortController()
   const opening = new Map<Engine | 'threads', Promise<unknown>>()
   const openOnce = <Value>(name: Engine | 'threads', open: () => Promise<Value>): Promise<Value> => {
-    // The value under a name always comes from the one call that uses this name.
+    // A name always has the type of its only caller.
     const opened = (opening.get(name) as Promise<Value> | undefined) ?? open()
     opening.set(name, opened)
     return opened
@@ -106,10 +103,9 @@ export function openRenderer(ports: RendererPorts, { slots }: { slots: number })
   }
 }
 
-/** Why html is not rendered. */
 export const NO_CHROMIUM = 'there is no Chromium to render html: renderer/install-chromium.sh installs it'
 
-/** Everything that is thrown here is about the browser that was named. */
+/** Opening the engines throws only because of the named browser. */
 function throwUsageError(cause: unknown): never {
   throw cause instanceof Error ? new UsageError(cause.message, { cause }) : cause
 }
@@ -167,7 +163,7 @@ function workOf({ source, assets, tenant, limits, data }: PreviewInput, { clock,
   }
 }
 
-/** A document that makes an engine start its threads or its browser. It has no other use, so its brands are set here. */
+/** Warms up an engine: its threads or its browser. */
 const BLANK_DOCUMENT: PreviewInput = {
   source: {
     code: 'blank' as TemplateCode,

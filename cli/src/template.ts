@@ -1,5 +1,3 @@
-/** One template, for the commands: what to render of it, and which diagnostics it has. */
-
 import type { ErrorDetail } from '@platen/contract/domain/error.ts'
 import type { Engine } from '@platen/contract/domain/render-options.ts'
 import type { Condition, TemplateResource } from '@platen/contract/domain/resource.ts'
@@ -17,16 +15,13 @@ import type { Diagnostic } from './diagnostic/diagnostic.ts'
 import type { Locations } from './diagnostic/location.ts'
 import type { Preview, PreviewInput } from './renderer.ts'
 
-/** Returns the engines a template has a source for. The first one is the default. */
+/** The first one is the default. */
 export function enginesByDefault(template: TemplateResource): readonly Engine[] {
   const own = ENGINE_VALUES[defaultEngineOf(template)]
   return enginesOf(template).toSorted((one, other) => Number(other === own) - Number(one === own))
 }
 
-/**
- * Returns the parts of a template that do not depend on data, with the limits of its tenant. Otherwise says which source or asset is
- * missing.
- */
+/** Everything but the data, with the limits of the tenant. A refusal says which source or asset is missing. */
 export function previewInputOf(
   template: TemplateResource,
   { configMaps, compiled }: { configMaps: ConfigMaps; compiled: Compiled },
@@ -39,18 +34,17 @@ export function previewInputOf(
   return { ...resolved, tenant: name as TenantId, limits: tenant?.settings?.limits ?? DEFAULT_LIMITS }
 }
 
-/** Returns the fault in the schema of a template, if any. Needed because compiling reports nothing when the tenant is missing. */
+/** Needed because compiling does not report this when the tenant is missing. */
 export function schemaFaultOf({ spec }: TemplateResource): string | undefined {
   const fault = variablesSchemaFault(spec.variablesSchema ?? {})
   return fault && `variablesSchema: ${fault}`
 }
 
-/** Returns how data violates the template's schema, which must be valid. Paths point into the data. */
+/** The schema must be valid. Paths point into the data. */
 export function schemaMismatches({ spec }: TemplateResource, data: JsonObject): readonly ErrorDetail[] {
   return compileVariablesSchema(spec.variablesSchema ?? {})(data)
 }
 
-/** The same for the template's own sample data. */
 export function sampleDiagnostics(template: TemplateResource, locations: Locations): readonly Diagnostic[] {
   const resource = labelOf(template)
   return schemaMismatches(template, template.spec.sampleData ?? {}).map(({ path, message }) => {
@@ -59,20 +53,19 @@ export function sampleDiagnostics(template: TemplateResource, locations: Locatio
   })
 }
 
-/** Returns the diagnostic for a fault in `variablesSchema`. The message may contain a pointer into the schema. */
+/** `message` may contain a pointer into the schema. */
 export function schemaDiagnostic(template: TemplateResource, message: string, locations: Locations): Diagnostic {
   const resource = labelOf(template)
   const pointer = `/spec/variablesSchema${pointerIn(template.spec.variablesSchema ?? {}, message)}`
   return { ...locations.ofValue(resource, pointer), resource, subject: 'SchemaInvalid', message, isWarning: false }
 }
 
-/** Finds the first JSON pointer in a message that leads into the schema. */
+/** The first JSON pointer that leads into the schema, or ''. */
 function pointerIn(schema: JsonObject, message: string): string {
   const pointers = [...message.matchAll(/\/[^\s,:;]+/g)].map(([pointer]) => pointer)
   return pointers.find((pointer) => Object.hasOwn(schema, pointer.split('/', 2)[1] ?? '')) ?? ''
 }
 
-/** Turns a fault from compiling or rendering a source into a diagnostic. */
 export function sourceDiagnostic(
   template: TemplateResource,
   { subject, message, engine }: { subject: string; message: string; engine: Engine },
@@ -95,7 +88,7 @@ function sourceLocation(engine: Engine, resource: string, locations: Locations) 
   return locations.ofField(resource, engine === 'html' ? '/spec/html' : '/spec/reactPdf')
 }
 
-/** What the check of a source found that does not keep it from printing. */
+/** For faults that do not prevent a document. */
 export function sourceWarning(template: TemplateResource, found: CheckFault, locations: Locations): Diagnostic {
   const { engine = 'react_pdf', message, code: subject = 'Source' } = found
   return { ...sourceDiagnostic(template, { subject, message, engine }, locations), isWarning: true }
@@ -109,7 +102,7 @@ export interface PreviewedTemplate {
   readonly preview: Preview
 }
 
-/** Returns why a template could not be rendered, or the warnings of its document, and that the service would fail it because of them. */
+/** Returns why the render failed, or the warnings of the document, and a fault if the service would fail it because of them. */
 export function previewDiagnostics(
   { resource, conditions, limits, engine, preview }: PreviewedTemplate,
   locations: Locations,
@@ -122,7 +115,7 @@ export function previewDiagnostics(
   const { warnings = [], warningsOmitted = 0 } = preview
   const label = labelOf(resource)
   const whole = { ...sourceLocation(engine, label, locations), resource: label, isWarning: true }
-  // A condition has reported it already.
+  // A condition has already reported it.
   const isJavaScriptReported = conditions.some(({ reason }) => reason === 'JavaScriptNotInPlan')
   const shown = warnings
     .filter(({ code }) => !(isJavaScriptReported && code === 'javascript_disabled'))

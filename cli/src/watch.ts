@@ -1,4 +1,4 @@
-/** A preview that follows its files. A fault in one round is printed, and the next change starts the next round. */
+/** Renders a preview again whenever its files change. A fault in one round is printed, and the next change starts the next round. */
 import { basename, dirname } from 'node:path'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import type { Clock } from '@platen/lib/clock.ts'
@@ -14,8 +14,8 @@ interface WatchPorts {
 }
 
 /**
- * Renders, then renders again after each change of the manifests or the data, until `signal` aborts. A change during a render ends that
- * render, so nobody waits for the deadline of a loop that is already corrected. Throws `UsageError` when the first round does.
+ * Follows the manifests and the data until `signal` aborts. A change ends a running render, so that nobody waits for the deadline of a loop
+ * that is already corrected. Throws `UsageError` when the first round does.
  */
 export async function watchPreview(
   options: PreviewOptions,
@@ -45,7 +45,7 @@ export async function watchPreview(
 interface FolderChange extends Disposable {
   /** Aborts when files have changed and then stayed the same for a moment. */
   readonly happened: AbortSignal
-  /** Resolves at the same time, or when nobody waits for it any more. */
+  /** Resolves when `happened` aborts, or when the change is disposed of. */
   readonly settled: Promise<void>
 }
 
@@ -68,7 +68,7 @@ function nextChange(watches: readonly FolderWatch[], signal: AbortSignal): Folde
   }
 }
 
-/** Watches the manifests and the folder of the data. Throws `UsageError` when a folder cannot be watched. */
+/** Throws `UsageError` when a folder cannot be watched. */
 function watchAll({ dir, data }: PreviewOptions, clock: Clock): readonly FolderWatch[] {
   const watches: FolderWatch[] = []
   const watch = (folder: string, isOfInterest: (name: string) => boolean) => {
@@ -80,12 +80,12 @@ function watchAll({ dir, data }: PreviewOptions, clock: Clock): readonly FolderW
     }
   }
   watch(dir, isManifest)
-  // Watches the folder and not the file, because editors replace the file with a new one.
+  // The folder, not the file, because editors replace the file with a new one.
   if (data !== undefined && data !== '-') watch(dirname(data), (name) => name === basename(data))
   return watches
 }
 
-/** Waits for a change. A missing folder is waited for: its return counts as a change. */
+/** If a folder is missing, its return counts as a change. */
 async function waitForNextChange(options: PreviewOptions, clock: Clock, signal: AbortSignal): Promise<FolderChange> {
   for (;;) {
     try {

@@ -10,13 +10,13 @@ import { contentDisposition } from '@platen/contract/domain/file-name.ts'
 import { type ArtifactAddress, pdfDigestIn } from '@platen/contract/domain/render.ts'
 import { openLruCache } from '@platen/lib/lru-cache.ts'
 
-/** Files known to be whole, with some 200 bytes of memory each. A viewer asks for a document in many ranges. */
+/** Files known to be undamaged, about 200 bytes of memory each. A viewer requests a document in many ranges. */
 const CHECKED_FILES_MAX = 10_000
 
 /**
- * Adds GET and HEAD /artifacts/*. The URL is the permission: the route checks its signature and nothing else. Before the first byte is
- * sent, the PDF is compared with the digest in its name, which is the digest in its manifest: once, and again when its file has changed.
- * The file is read in pieces, so a slow reader costs the memory of one piece and not of the document.
+ * Adds GET and HEAD /artifacts/*. The URL is the permission: the route only checks its signature. Before the first byte is sent, the PDF is
+ * compared with the digest in its name, which is that of its manifest: once, and again when its file has changed. The file is read in
+ * pieces, so a slow reader costs the memory of one piece.
  */
 export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: FileArtifactStore): void {
   const checked = openLruCache<true>(CHECKED_FILES_MAX)
@@ -28,7 +28,7 @@ export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: File
     checked.set(version, true)
   }
 
-  // The HEAD route that Fastify would add reads the whole file.
+  // Fastify's own HEAD route would read the whole file.
   const options = { method: ['GET', 'HEAD'], url: '/artifacts/*', exposeHeadRoute: false, schema: { hide: true } }
   app.route({
     ...options,
@@ -58,13 +58,12 @@ export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: File
   })
 }
 
-/** The URL is the permission, so pages of any origin may read it, as viewers in web applications do. No cookie or key belongs to it. */
+/** The URL is the permission, without cookie or key, so pages of any origin may read it, such as viewers in web applications. */
 const READABLE_ANYWHERE = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'accept-ranges, content-disposition, content-length, content-range, etag',
 }
 
-/** Returns the SHA-256 in hex. */
 async function digestOf(file: FileHandle): Promise<string> {
   const hash = createHash('sha256')
   for await (const piece of file.createReadStream({ start: 0, autoClose: false })) hash.update(piece)

@@ -1,7 +1,7 @@
 /**
  * The embedded topology: API, renderer, webhooks and compiler in one process, on SQLite and files. Only this file knows more than one
- * deployable. Everything is closed in the reverse order of opening, and this is also how the service drains: first it takes no more
- * requests, then it ends the renders under way, then the engines, then the stores.
+ * deployable. Everything is closed in the reverse order of opening, which also drains the service: it accepts no more requests, ends the
+ * renders under way, then the engines, then the stores.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -54,35 +54,35 @@ import { recover } from './store/recovery.ts'
 import { keepRetention } from './store/retention.ts'
 
 export interface EmbeddedService extends AsyncDisposable {
-  /** The address it listens on: `http://127.0.0.1:8080`. */
+  /** The listen address, such as `http://127.0.0.1:8080`. */
   readonly url: string
   /** Aborts when the service cannot continue, for example because the disk is broken. */
   readonly failed: AbortSignal
 }
 
-/** What exists before the rest is loaded. The caller of `compose` closes it. */
+/** Opened before the rest is loaded. The caller closes all of it. */
 export interface ComposeOptions {
-  /** The database of the data folder. Its lock says that the folder belongs to this process. */
+  /** Its lock reserves the data folder for this process. */
   readonly database: Database
   readonly config: Config
   readonly clock: Clock
   readonly log: ServiceLog
   readonly engines: Engines
-  /** Aborts when renders under way must be left. The next start continues async renders; callers of sync renders get an error. */
+  /** Aborts when renders under way must be abandoned. The next start continues async renders; callers of sync renders get an error. */
   readonly forceStop: AbortSignal
   readonly isDraining: () => boolean
 }
 
 const KEY_BYTES = 32
 
-/** Starts the service. Resolves when it accepts requests. When it cannot start, it closes what it had opened and throws. */
+/** Resolves when the service accepts requests. Otherwise closes what it has opened and throws. */
 export async function compose(options: ComposeOptions): Promise<EmbeddedService> {
   const { config, log, engines, forceStop, database } = options
   await using stack = new AsyncDisposableStack()
   const starting = new AbortController().signal
-  // First of all: the first request waits for its thread.
+  // First, because the first request waits for this thread.
   const bodyChecks = stack.use(openBodyChecks(options.clock))
-  // A new data folder has all its templates to check, so the first thread loads while the rest of the service does.
+  // In a new data folder all templates must be checked, so the first thread loads in parallel with the rest of the service.
   const isSoonNeeded = !hasLastGood(config.dataDir)
   const checker = stack.use(openTemplateChecker({ clock: options.clock, isSoonNeeded }))
   const checks = stack.use(openFolderChecks(checker, options.clock))
@@ -142,7 +142,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   return { url: listening, failed: database.failed, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Opens what follows events. What this process left of a batch when it ended before, no other will finish. */
+/** Opens batches and webhooks. `queuedByApiMs` is 0: after a restart, no other process finishes a half-queued batch. */
 function openEvents(
   { config, meters, stack }: Pick<PortsOptions, 'config' | 'meters' | 'stack'>,
   ports: Awaited<ReturnType<typeof openPorts>>['ports'],
@@ -160,7 +160,7 @@ function openEvents(
   )
 }
 
-/** Opens the metrics, if there is a port to read them at. They are scraped before there is a renderer. */
+/** Opens real metrics only if there is a port for them. They may be scraped before the renderer exists. */
 async function metersOf(
   { engines, ...options }: ComposeOptions,
   { directory, running }: { readonly directory: Directory; readonly running: { readonly renderer?: Renderer } },
@@ -176,14 +176,12 @@ async function metersOf(
 const CHECK_WAIT_MS = { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS }
 
 interface PortsOptions extends ComposeOptions {
-  /** Closes what `openPorts` opens. */
   readonly stack: AsyncDisposableStack
   readonly directory: ReturnType<typeof memoryDirectory>
   readonly meters: Meters
   readonly publicUrl: () => string
 }
 
-/** Opens the adapters of the embedded topology. */
 async function openPorts({ config, clock, log, stack, database, directory, meters, publicUrl }: PortsOptions) {
   const { dataDir, traces } = config
   const tracing = { traces, deployable: 'embedded', messagingSystem: 'platen', clock, log }
@@ -237,7 +235,7 @@ async function openPorts({ config, clock, log, stack, database, directory, meter
   return { ports, ledger, sealKeys }
 }
 
-/** The sender of webhooks. Its client has a hundred modules, and is loaded when there is something to send. */
+/** The client has a hundred modules, and is loaded for the first request. */
 function senderAtFirstCall(options: WebhookSenderOptions): WebhookSender {
   let opening: Promise<WebhookSender> | undefined
   const open = async () => (await import('@platen/adapters/http/webhook-sender.ts')).webhookSender(options)
@@ -257,7 +255,7 @@ interface HealthInput {
   readonly databaseFailed: AbortSignal
 }
 
-/** Ready while at least one engine can start a render now and the stores can keep the result. */
+/** Ready while at least one engine runs and the stores can keep a result. */
 function health({
   renderer,
   webhooks,

@@ -1,8 +1,8 @@
 /**
- * The program behind `make run`. It starts the service as `npm start` does, with its own options of Node, on the example manifests or those
- * of `PLATEN_MANIFESTS_DIR`. Then it renders the sample invoice, or else the first templates that have sample data, with each of their engines through the HTTP API, as any
- * caller would, and prints how to continue by hand. It runs until Ctrl-C; with `--once` it stops at once. The exit code is 0 when every
- * sample that this machine can render was rendered and the service stopped cleanly.
+ * The program behind `make run`. It starts the service as `npm start` does, with its own Node options, on the example manifests or those of
+ * `PLATEN_MANIFESTS_DIR`. Then it renders the sample invoice, or else the first templates with sample data, with each of their engines
+ * through the HTTP API, and prints how to continue by hand. It runs until Ctrl-C; with `--once` it stops at once. The exit code is 0 when
+ * every sample that this machine can render was rendered and the service stopped cleanly.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,9 +17,8 @@ import type { Engine } from '@platen/contract/domain/render-options.ts'
 const MAIN = join(import.meta.dirname, 'main.ts')
 const OUT = 'out'
 const LOG = join(OUT, 'platen.log')
-/** The files with the keys that the service made, in the data folder. */
 const KEYS = 'keys/*'
-/** The template to show, where there is one. Of others, so many are shown. */
+/** The template to show if it exists, else the first `TEMPLATES_SHOWN_MAX`. */
 const SAMPLE = 'invoice'
 const TEMPLATES_SHOWN_MAX = 3
 
@@ -28,7 +27,7 @@ const RENDER_MS_MAX = 60_000
 /** Longer than the service needs to drain. */
 const STOP_MS_MAX = 45_000
 const LOG_LINES_SHOWN = 20
-/** The start of the log message for a service that runs without html. */
+/** The start of the log message of a service without html. */
 const NO_CHROMIUM = '"msg":"chromium not found'
 
 const clock = systemClock()
@@ -44,7 +43,7 @@ async function main(): Promise<number> {
   // Opened for appending, because a service in another terminal may write to the same file.
   const log = await open(LOG, 'a')
   const { size: begin } = await log.stat()
-  // The service gets its own process group: Ctrl-C in a terminal signals the whole group, and only we should signal the service.
+  // Its own process group: Ctrl-C in a terminal signals a whole group, and only we should signal the service.
   const service = spawn(process.execPath, [...process.execArgv, MAIN], {
     stdio: ['ignore', 'pipe', log.fd],
     detached: true,
@@ -71,7 +70,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Resolves with the address the service listens on, or undefined when it exited instead. */
+/** Resolves with the listen address, or undefined when the service exited. */
 async function untilReady(service: ChildProcess, interrupt: AbortSignal): Promise<string | undefined> {
   if (service.stdout === null) throw new Error('the service has no standard output')
   const signal = AbortSignal.any([interrupt, clock.timeout(START_MS_MAX)])
@@ -87,7 +86,6 @@ async function untilReady(service: ChildProcess, interrupt: AbortSignal): Promis
 interface Running {
   readonly url: string
   readonly dataDir: string
-  /** Engines the service runs without. */
   readonly missing: readonly string[]
 }
 
@@ -127,7 +125,7 @@ interface Sample {
   readonly data: object
 }
 
-/** What the service answers, by its OpenAPI document. */
+/** As in the OpenAPI document. */
 interface TemplateList {
   readonly templates: readonly { readonly code: string }[]
 }
@@ -136,7 +134,6 @@ interface TemplateDetail {
   readonly sample?: object
 }
 
-/** The invoice, or the first templates that have sample data. */
 async function samplesOf(caller: Caller): Promise<readonly Sample[]> {
   const { templates } = (await (await ask(caller, 'templates')).json()) as TemplateList
   const codes = templates.map(({ code }) => code)
@@ -157,7 +154,7 @@ async function ask({ url, key, signal }: Caller, path: string, init: RequestInit
   return answer
 }
 
-/** Renders one PDF and says where it is. Throws when the render fails. */
+/** Resolves with the file and size of the PDF. Throws when the render fails. */
 async function render(
   caller: Caller,
   { code, engine, body }: { readonly code: string; readonly engine: Engine; readonly body: string },
@@ -168,7 +165,7 @@ async function render(
   return `${file}, ${Math.ceil(pdf.byteLength / 1024)} KiB`
 }
 
-/** Returns commands to paste into a shell at the root of the repository. */
+/** Commands for a shell at the root of the repository. */
 function instructions(of: { readonly url: string; readonly keyFile: string; readonly engines: readonly Engine[] }) {
   const { url, keyFile, engines } = of
   const post = `curl -sS -H "$AUTH" -H 'Content-Type: application/json'`
@@ -192,7 +189,6 @@ function requestFile(name: Engine | 'async'): string {
   return join(OUT, `request-${name}.json`)
 }
 
-/** Prints why the service ended: the errors in its log, from byte `begin` on. */
 async function explainEarlyExit(begin: number): Promise<number> {
   const lines = (await logSince(begin)).trimEnd().split('\n')
   const errors = lines.filter((line) => line.includes('"level":"error"')).map((line) => readableLine(line).trimEnd())
@@ -207,7 +203,7 @@ async function logSince(begin: number): Promise<string> {
   return (await readFile(LOG)).subarray(begin).toString()
 }
 
-/** Stops the service as an init system would. Returns whether it stopped cleanly. */
+/** Stops the service like an init system. Returns the exit code: 0 after a clean stop. */
 async function stop(service: ChildProcess, exit: Promise<unknown>): Promise<number> {
   if (service.exitCode !== null || service.signalCode !== null) return 1
   service.kill('SIGTERM')
@@ -222,7 +218,7 @@ async function stop(service: ChildProcess, exit: Promise<unknown>): Promise<numb
 /** Aborts on Ctrl-C, when the terminal is closed, or when an init system stops this process. */
 function interruptSignal(): AbortSignal {
   const controller = new AbortController()
-  // A second signal would end this process, and leave the service alone.
+  // Not `once`: a second signal would end this process, and the service would go on.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => controller.abort())
   return controller.signal
 }

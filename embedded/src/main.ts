@@ -1,6 +1,6 @@
 /**
- * The composition root of the embedded service. Half of the start time is compiling code that the last start compiled already. So Node
- * keeps compiled code in the data folder, and everything else is loaded after that, the settings too.
+ * The composition root of the embedded service. Half of the start time would go to compiling the same code as at the last start. So Node
+ * caches compiled code in the data folder, and everything else is loaded after that, even the settings.
  */
 import { mkdirSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
@@ -11,7 +11,7 @@ if (import.meta.main) {
   keepCompiled(process.env['PLATEN_DATA_DIR'] || DATA_DIR_DEFAULT)
   const { runService } = await import('./service.ts')
   const { exit } = await import('@platen/adapters/system/run.ts')
-  // By now everything is closed. What libraries leave behind, such as timers, must not delay the exit.
+  // Everything is closed. Leftovers of libraries, such as timers, must not delay the exit.
   await exit(await runService(process.env))
 }
 

@@ -1,4 +1,3 @@
-/** The embedded service from settings to exit code: it starts, becomes ready, and drains on a signal. */
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { readLogLevel } from '@platen/adapters/setting/process.ts'
@@ -17,9 +16,9 @@ import { type Config, SETTINGS } from './config.ts'
 import { openDataFolder } from './store/data-folder.ts'
 
 const COMPILED_KEPT_AFTER_MS = 2000
-/** On more cores the first threads of both engines do not delay each other. */
+/** With more cores the first threads of both engines do not delay each other. */
 const FEW_CORES = 2
-/** How long the thread of react_pdf waits after the start. A first html document, which needs both cores, takes a third of that. */
+/** Delay of the react_pdf thread after the start. A first html document needs both cores for a third of that. */
 const FIRST_HTML_MS = 300
 const NEVER = new AbortController().signal
 
@@ -36,8 +35,8 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     const { dataDir } = config
     await openDataFolder(dataDir, log)
     await using opened = new AsyncDisposableStack()
-    // Its lock says which process owns the folder. Until then no file of it may be touched, such as the profile of a browser. So its thread
-    // starts first, and this one loads the engines meanwhile.
+    // The lock of the database reserves the folder. Before that, no file in it may be touched, such as the browser's profile. So the
+    // database's thread starts first, and this one loads the engines meanwhile.
     const opening = openDatabase({ path: join(dataDir, 'platen.db'), signal: NEVER })
     opened.defer(() => opening.then((database) => database[Symbol.asyncDispose](), ignored))
     const profileDir = opening.then(() => join(dataDir, 'chromium'))
@@ -48,7 +47,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     await using engines = await openEngines({
       slots: config.renderSlots.count + SYNC_SLOTS,
       profileDir,
-      // There is a slot for each core.
+      // There is one slot per core.
       ...(config.renderSlots.count <= FEW_CORES && {
         reactPdfAfter: composed.promise.then(() => clock.sleep(FIRST_HTML_MS, NEVER)),
       }),
@@ -59,8 +58,8 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
       clock,
       log,
     })
-    // Then the browser's process has begun. Other cores start it, and load the first thread, while this one is busy with modules. The worker
-    // of the engine tells what fails here.
+    // Begins the browser's process. Other cores start it and load the first thread, while this one loads modules. The engine's worker
+    // reports failures.
     await (engines.openHtml?.() ?? profileDir).catch(ignored)
     const database = await opening
     const { compose } = await import('./compose.ts')
@@ -96,15 +95,14 @@ function readConfig(env: NodeJS.ProcessEnv, log: Log): Config {
   return config
 }
 
-/** Waits for the end of the service. */
 async function serve(end: AbortSignal, clock: Clock): Promise<void> {
-  // Node would write the cache at exit, but a kill may prevent that. It takes a third of a second, so it waits until the first requests
-  // are served.
+  // Node would write the cache only at exit, and a kill could prevent that. Writing takes a third of a second, so the first requests come
+  // first.
   clock.sleep(COMPILED_KEPT_AFTER_MS, end).then(flushCompileCache, ignored)
   await untilAborted(end)
 }
 
-/** Returns the error with what to do about it, where that is known. */
+/** Adds what to do about the error, where that is known. */
 function explainedStart(cause: unknown, config: Config | undefined): unknown {
   if (cause instanceof DataFolderLocked) {
     const { dataDir } = config ?? {}

@@ -17,14 +17,14 @@ import type { Stores, TestedService } from './service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const MAIN = join(ROOT, 'embedded/src/main.ts')
-/** The options of Node with which `npm start` and all images run the main thread. */
+/** Node options of the main thread in `npm start` and all images. */
 export const MAIN_THREAD_OPTIONS = ['--max-semi-space-size=4']
-/** And with which they run processes that render. It is an option of V8, which the variable `NODE_OPTIONS` does not take. */
+/** Node options of their processes that render. `NODE_OPTIONS` does not accept this V8 option. */
 export const RENDERING_OPTIONS = ['--no-allocation-site-pretenuring']
-/** What they tell glibc. */
+/** Their settings of glibc. */
 export const MALLOC = { MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' }
 
-/** As `npm start` and the images have it: compiled code is kept beside the code, and a new data folder does not begin without it. */
+/** As in `npm start` and the images: the cache of compiled code is beside the code, so that a new data folder has it, too. */
 export const COMPILED = process.env['NODE_COMPILE_CACHE'] ?? join(ROOT, 'node_modules/.cache/compile')
 
 export interface EmbeddedService extends TestedService {
@@ -33,13 +33,12 @@ export interface EmbeddedService extends TestedService {
   probesUrl(): string
   /** Sends a signal and does not wait. */
   signal(name: NodeJS.Signals): void
-  /** The exit code, once the process has ended. */
   exited(): Promise<number | null>
 }
 
 /**
- * Starts the service on manifests; default: those of the fixture. `env` overrides settings. Resolves when the service is ready; throws with
- * its log when it exits instead.
+ * Default manifests: those of the fixture. `env` overrides settings. Resolves when the service is ready; throws with its log when it exits
+ * instead.
  */
 export async function startEmbedded(env: Record<string, string> = {}, text = manifests()): Promise<EmbeddedService> {
   const folder = await mkdtemp(join(tmpdir(), 'platen-embedded-'))
@@ -88,7 +87,7 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
   return service
 }
 
-/** Starts the service on the manifests of `examples`, as a reader of the documents does. `key` is the key that it makes for acme. */
+/** On the manifests of `examples`, as a reader of the documents does. `key` is the key that it generates for acme. */
 export async function startExamples(env: Record<string, string> = {}): Promise<EmbeddedService & { key: string }> {
   const manifestsDir = join(ROOT, 'examples')
   const service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_MANIFESTS_DIR: manifestsDir, ...env })

@@ -26,11 +26,11 @@ export interface Asked {
 export interface TestHost extends AsyncDisposable {
   /** All requests, in order. */
   readonly asked: Asked[]
-  /** Number of connections that were opened, with or without a request. */
+  /** Connections that were opened, with or without a request. */
   connections(): number
-  /** Sets the answer for a path (with its query), for every name and both schemes. Other paths answer 404. */
+  /** For a path with its query, for every name and both schemes. Other paths answer 404. */
   answer(path: string, listener: RequestListener): void
-  /** Options with which a guarded client reaches it as the internet: every name resolves to it, and its address is allowed. */
+  /** A guarded client with these options reaches it as the internet: every name resolves to it, and its address is allowed. */
   readonly internet: Pick<Required<EgressOptions>, 'allowCidrs' | 'resolve' | 'ports' | 'ca'>
 }
 
@@ -88,7 +88,7 @@ export function at(address: string): LookupAddress {
   return { address, family: address.includes(':') ? 6 : 4 }
 }
 
-/** Returns a network from text that must be valid. */
+/** `text` must be valid. */
 export function aCidr(text: string): Cidr {
   const cidr = parseCidr(text)
   if (cidr === undefined) throw new Error(`${text} is not a CIDR block`)
@@ -116,7 +116,7 @@ export async function presented(port: number, { cert }: Certificate): Promise<vo
 
 function fingerprintAt(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    // Whoever it is: only its certificate is looked at.
+    // Not verified: only the certificate is read.
     const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
       resolve(socket.getPeerCertificate().fingerprint256)
       socket.destroy()
@@ -148,13 +148,13 @@ export function aCertificate({ name = HOST, days = 2, addresses = [], issuer }: 
   return signed({ name, days, issuer, extensions: [`subjectAltName=${names.join(',')}`] })
 }
 
-/** An identity of its own for a server that accepts no client certificates unless it is told whose. */
+/** Self-signed, without client certificates. */
 export function anIdentity(options: CertificateOptions & { readonly name: string }): ServerIdentity {
   const own = aCertificate(options)
   return { ...own, ca: own.cert, name: options.name }
 }
 
-/** Creates a CA. All have the same name, like the next CA of an organization, and are distinguished by their key identifiers. */
+/** All CAs have the same name, like the next CA of an organization, and are distinguished by their key identifiers. */
 export function anAuthority(): Certificate {
   const extensions = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign']
   return signed({ name: 'ca.example.test', days: 2, extensions })

@@ -10,7 +10,7 @@ const run = promisify(execFile)
 export interface PdfFont {
   readonly name: string
   readonly isEmbedded: boolean
-  /** Has the font a map back to Unicode? Without it, text cannot be copied. */
+  /** Without a map back to Unicode, text cannot be copied. */
   readonly hasUnicode: boolean
 }
 
@@ -19,7 +19,7 @@ export interface PdfFacts {
   /** Width and height of the first page, in points. */
   readonly size: readonly [number, number]
   readonly title: string | undefined
-  /** The entries of pdfinfo, by their names. */
+  /** The entries of pdfinfo. */
   readonly info: Readonly<Record<string, string>>
   /** All text, with the layout of the page. */
   readonly text: string
@@ -49,7 +49,7 @@ export function inspectPdf(bytes: Uint8Array): Promise<PdfFacts> {
   })
 }
 
-/** Lists the images of a PDF as pdfimages reports them, masks included: `image jpeg 64×48`. */
+/** As pdfimages reports them, masks included: `image jpeg 64×48`. */
 export function imagesOf(bytes: Uint8Array): Promise<readonly string[]> {
   return withFile(bytes, async (file) => {
     const { stdout } = await run('pdfimages', ['-list', file])
@@ -64,7 +64,7 @@ export function imagesOf(bytes: Uint8Array): Promise<readonly string[]> {
   })
 }
 
-/** Returns the position of each word on the first page, in points from the upper left corner. */
+/** On the first page, in points from the upper left corner. */
 export function wordsOf(bytes: Uint8Array): Promise<readonly { x: number; y: number; right: number; word: string }[]> {
   return withFile(bytes, async (file) => {
     const { stdout } = await run('pdftotext', ['-bbox', '-l', '1', file, '-'])
@@ -83,7 +83,7 @@ export function pictureOf(bytes: Uint8Array): Promise<Buffer> {
   })
 }
 
-/** Returns what readers and search tools find in a PDF: its text, and all its objects unpacked, byte for byte. */
+/** The text, and all objects unpacked, byte for byte. */
 export function contentOf(bytes: Uint8Array): Promise<{ readonly text: string; readonly objects: string }> {
   return withFile(bytes, async (file) => {
     const maxBuffer = 64 * 1024 * 1024

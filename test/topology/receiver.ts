@@ -12,14 +12,13 @@ export interface Receiver extends Listener {
   /** All complete requests, in order. */
   readonly received: Received[]
   until(count: number): Promise<void>
-  /** Sets the answer to every complete request from now on. Default: 204. */
+  /** For every complete request from now on. Default: 204. */
   answer(listener: RequestListener): void
 }
 
 /** Settings that allow the service to call it. */
 export const LOOPBACK_ALLOWED = { PLATEN_WEBHOOK_ALLOW_HTTP: '1', PLATEN_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }
 
-/** Starts to listen; on a given port, if any. */
 export async function aReceiver(port = 0, host = '127.0.0.1'): Promise<Receiver> {
   const received: Received[] = []
   const waiting = openWaiting()
@@ -43,7 +42,7 @@ export async function aReceiver(port = 0, host = '127.0.0.1'): Promise<Receiver>
   }
 }
 
-/** Lets a test wait until a server has collected what the test waits for. */
+/** `until` waits for a condition, which is checked at each `look`. */
 export function openWaiting(): {
   readonly look: () => void
   readonly until: (isThere: () => boolean) => Promise<void>

@@ -13,13 +13,13 @@ const FILE = `t${randomBytes(4).toString('hex')}`
 let kafka: Promise<RunServerFacts['kafka']> | undefined
 let prefixes = 0
 
-/** Returns the shared Kafka. The first test that asks starts it. */
+/** The first test that asks starts it. */
 export function kafkaOfRun(): Promise<RunServerFacts['kafka']> {
   kafka ??= ask('kafka')
   return kafka
 }
 
-/** Returns an API server with our kinds and roles and no resources. Only this file uses it until it is disposed of. */
+/** An API server with our kinds and roles and no resources. Only this file uses it until it is disposed of. */
 export async function borrowKube(): Promise<KubeApi & AsyncDisposable> {
   const facts = await ask('kube')
   const kube = kubeApi(facts)
@@ -32,7 +32,7 @@ export async function borrowKube(): Promise<KubeApi & AsyncDisposable> {
   }
 }
 
-/** Returns an unused topic prefix. The caller removes its topics with `removeTopics`. */
+/** The caller removes its topics with `removeTopics`. */
 export function freeTopicPrefix(): string {
   return `${FILE}-${++prefixes}.`
 }
@@ -45,7 +45,7 @@ export async function removeTopics(broker: string, used: readonly string[]): Pro
   })
 }
 
-/** Returns what this file has left on the shared servers. */
+/** What this file has left there. */
 export async function leftOnRunServers(): Promise<readonly string[]> {
   if (kafka === undefined) return []
   const { broker } = await kafka

@@ -1,4 +1,4 @@
-/** The service under test, for scenarios: an address, and methods to stop, kill and start it. */
+/** The service under test, for scenarios. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EndedManifest } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -32,7 +32,7 @@ export interface TestedService extends Service {
 
 export interface Stores extends AsyncDisposable {
   readonly artifacts: ArtifactStore
-  /** Publishes the outcome of a render as a renderer would, after its manifest. */
+  /** Publishes the outcome as a renderer would, after the manifest. */
   report(manifest: EndedManifest, signal: AbortSignal): Promise<void>
 }
 
@@ -40,7 +40,7 @@ export interface RenderAnswer {
   readonly status: number
   readonly headers: Headers
   readonly body: Uint8Array
-  /** Parses the body as JSON. Throws when it is not JSON. */
+  /** Throws when the body is not JSON. */
   json(): Record<string, unknown>
 }
 
@@ -50,7 +50,7 @@ export interface Call {
   readonly path?: string
   /** Default: POST with a body, else GET. */
   readonly method?: string
-  /** Sent as JSON, a string as it is. */
+  /** Sent as JSON, but a string unchanged. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** Disconnects the caller. */
@@ -89,12 +89,12 @@ export function render(service: Pick<Service, 'url'>, key: string, body: unknown
   return request(service, { key, body })
 }
 
-/** Asks a list, again while it is being made: it answers 503 until it has all that happened before the start of the service. */
+/** Repeats the request on 503: a list is incomplete until it has all that happened before the start of the service. */
 export function readList(service: Pick<Service, 'url'>, call: Call): Promise<RenderAnswer> {
   return poll(() => request(service, call)).until(({ status }) => status !== 503)
 }
 
-/** Submits an async render and returns its id. Throws unless the answer is 202. */
+/** Returns the id. Throws unless the answer is 202. */
 export async function submit(service: Pick<Service, 'url'>, key: string, body: object): Promise<string> {
   const answer = await render(service, key, { ...body, mode: 'async' })
   if (answer.status !== 202) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
@@ -111,7 +111,7 @@ export async function statusOf(service: Pick<Service, 'url'>, key: string, id: s
   return answer.json() as unknown as StatusRecord
 }
 
-/** Polls like a caller until a render is in one of the states. The time limit of the test ends it. */
+/** Polls like a caller. The time limit of the test ends it. */
 export async function reaches(
   service: Pick<Service, 'url'>,
   render: { key: string; id: string; states: readonly StatusRecord['status'][] },
@@ -127,7 +127,7 @@ const POLL_MS = 50
 /** Polling by many callers takes CPU time from their renders, so polls must not be too frequent. */
 const STATUS_POLL_MS_MAX = 200
 
-/** Resolves when a template is published: a key may open before the templates of its tenant have been checked. */
+/** A key may be published before the templates of its tenant have been checked. */
 export async function published(service: Pick<Service, 'url'>, key: string, code: string): Promise<void> {
   const ask = () => request(service, { key, path: `/api/v1/templates/${code}` })
   await poll(ask).until(({ status }) => status === 200)
@@ -137,7 +137,7 @@ export function ended(service: Pick<Service, 'url'>, key: string, id: string): P
   return reaches(service, { key, id, states: ['succeeded', 'failed'] })
 }
 
-/** Asks for a render that waits for its end, again at the end of each wait. Throws unless the answer is 200. */
+/** Repeats a status request that waits. Throws unless the answer is 200. */
 export async function endedByWaiting(service: Pick<Service, 'url'>, key: string, id: string): Promise<StatusRecord> {
   for (;;) {
     const record = await statusOf(service, key, `${id}?wait=30`)

@@ -10,7 +10,7 @@ declare module 'vitest' {
   }
 }
 
-/** Starts the service on manifests; default: those of the fixture. `env` overrides settings under their names in the embedded service. */
+/** Default manifests: those of the fixture. `env` overrides settings under their names in the embedded service. */
 export function startService(env: Record<string, string> = {}, manifests?: string): Promise<TestedService> {
   return inject('topology') === 'embedded'
     ? startEmbedded(env, manifests)

@@ -1,16 +1,15 @@
 /** Shows the source lines around a position, for a person at a terminal. Pure. */
 
-/** A position in a text, and how to number its lines. */
 export interface Excerpt {
   readonly text: string
-  /** The number of the text's first line: 1, or its line in the file that contains the text. */
+  /** Number of the first line: 1, or its line in the file that contains the text. */
   readonly firstLine: number
   /** Line within the text, from 1. */
   readonly line: number
   readonly column?: number | undefined
 }
 
-/** Lines shown before and after the line of the position. */
+/** Lines shown before and after the position. */
 const LINES_AROUND = 2
 
 /** Characters shown of a line. Terminals are wider, and text further away does not help. */
@@ -19,8 +18,8 @@ const CHARS_MAX = 100
 const CHARS_BEFORE_MAX = 60
 
 /**
- * Returns the numbered lines around a position, with a mark at its line and a caret under its column. Returns no lines when the text has no
- * such line. Control characters are shown as �, because anybody may have written the text and the terminal obeys them.
+ * Marks the line of the position, with a caret under its column. Returns nothing when the text has no such line. Control characters are
+ * shown as �, because anybody may have written the text, and a terminal obeys them.
  */
 export function codeFrame({ text, firstLine, line, column }: Excerpt): readonly string[] {
   const lines = text.replace(/\r?\n$/, '').split(/\r?\n/)
@@ -47,14 +46,13 @@ function printable(content: string, start: number): string {
 }
 
 /**
- * Replaces characters that end a line, move the cursor or change the direction of writing. A tab becomes one blank, so that columns stay
- * correct.
+ * Such characters end a line, move the cursor or change the direction of writing. A tab becomes one blank, so that columns stay correct.
  */
 function withoutControls(text: string): string {
   return text.replaceAll('\t', ' ').replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '�')
 }
 
-/** Returns blanks as wide as the text: wide characters take two columns, combining marks none. */
+/** Wide characters take two columns, combining marks none. */
 function blanksAsWideAs(text: string): string {
   return text
     .replace(/\p{M}/gu, '')

@@ -1,12 +1,10 @@
-/** The diagnostics of a folder and how they are printed, readable by people, editors and `grep`. Pure. */
 import { codeFrame, type Excerpt } from './code-frame.ts'
 
-/** A position in a file: the file name as shown to people, with line and column from 1. */
+/** The file name is as shown to people. Line and column count from 1. */
 export interface Location {
   readonly file: string
   readonly line?: number
   readonly column?: number
-  /** The source text to show. */
   readonly excerpt?: Excerpt
 }
 
@@ -16,9 +14,8 @@ export interface Diagnostic extends Location {
   /** A field, or a reason or code from a catalog. */
   readonly subject?: string
   readonly message: string
-  /** True for a hint that is not a fault. */
   readonly isWarning: boolean
-  /** True for what the author asked to see. Such a diagnostic is not a fault either. */
+  /** True for what the author asked to see, which is not a fault either. */
   readonly isNote?: boolean
 }
 
@@ -43,23 +40,20 @@ function formatLine({ file, line, column, resource, subject, message, isWarning,
   return withoutControls(parts.filter((part) => part !== undefined).join(': '))
 }
 
-/** Puts a text on one line. The result cannot move the cursor or change the direction of writing. */
+/** Returns one line that cannot move the cursor or change the direction of writing. */
 export function withoutControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ')
 }
 
-/** Orders by file, then by line and column. */
 export function byLocation(one: Location, other: Location): number {
   if (one.file !== other.file) return one.file < other.file ? -1 : 1
   return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0)
 }
 
-/** `1 page`, `2 pages`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** The command cannot do what was asked. `message` says what to ask for instead. */
 export class UsageError extends Error {
   override readonly name = 'CalledWrongly'
 }

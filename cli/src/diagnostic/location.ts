@@ -1,6 +1,6 @@
 /**
- * Maps a fault to the line where it is written. Checks and engines name a field of a resource, or a line of a template's source. The author
- * has a YAML file open, and the source may be in a ConfigMap in another file. Pure.
+ * Maps a fault to a line of a YAML file. Checks and engines name a field of a resource, or a line of a template's source, which may be in a
+ * ConfigMap in another file. Pure.
  */
 import { join } from 'node:path'
 import type { TemplateResource } from '@platen/contract/domain/resource.ts'
@@ -20,19 +20,16 @@ import {
 import type { Location } from './diagnostic.ts'
 
 export interface Locations {
-  /** Where a document was refused. */
   ofFault(fault: ManifestFault): Location
-  /** Where the field at a JSON pointer is, in a resource such as `Template team-acme/invoice`. Without an excerpt. */
+  /** Finds the field at a JSON pointer in a resource such as `Template team-acme/invoice`. Without an excerpt. */
   ofField(resource: string, pointer: string): Location
   /** The same with an excerpt, for templates only: they contain nothing secret. */
   ofValue(resource: string, pointer: string): Location
-  /**
-   * Location that a message starts with: a source and usually its line, such as `template.tsx:12:5: …`. Undefined when it starts with none.
-   */
+  /** Reads the location at the start of a message, such as `template.tsx:12:5: …`. Undefined when there is none. */
   ofSource(template: TemplateResource, message: string): Location | undefined
 }
 
-/** Returns the locations of a folder. File names start with `dir`, so they work from the current directory. */
+/** File names start with `dir`, so they work from the current directory. */
 export function locationsIn({ files, documents }: FolderState, dir: string): Locations {
   const byPlace = new Map(documents.map((document) => [document.place, document]))
   const partsOf = memoized((file) => splitText(files.get(file)?.text ?? ''))
@@ -86,7 +83,7 @@ function excerptOf(
   return { text, firstLine, line: line - firstLine + 1, column }
 }
 
-/** Shows no text that may belong to a Secret. */
+/** The excerpt has no text that may belong to a Secret. */
 function ofFault(
   { file, line, column = 1, place }: ManifestFault,
   { dir, partsOf }: { dir: string; partsOf: (file: string) => readonly TextPart[] },
@@ -101,7 +98,7 @@ function ofFault(
   return { ...named, line, column, excerpt }
 }
 
-/** Maps the name that checks and engines use for a source to its field in the template's spec. */
+/** By the name that checks and engines use for a source: its field in the template's spec. */
 const SOURCES = {
   'template.tsx': { pointer: '/spec/reactPdf/source', of: ({ reactPdf }) => reactPdf?.source },
   'template.html': { pointer: '/spec/html/template', of: ({ html }) => html?.template },
@@ -118,7 +115,6 @@ type SourceFile = keyof typeof SOURCES
 
 const HEAD = /^(?<file>(?:template|header|footer)\.(?:tsx|html))(?::(?<line>\d{1,7})(?::(?<column>\d{1,7}))?)?: /
 
-/** Parses the location at the start of a message. */
 function sourceReferenceIn(message: string): (Partial<Position> & { readonly file: SourceFile }) | undefined {
   const { file, line, column } = HEAD.exec(message)?.groups ?? {}
   const isSource = (name: string | undefined): name is SourceFile => name !== undefined && Object.hasOwn(SOURCES, name)
@@ -126,7 +122,7 @@ function sourceReferenceIn(message: string): (Partial<Position> & { readonly fil
   return { file, ...(line && { line: Number(line) }), ...(column && { column: Number(column) }) }
 }
 
-/** Returns the resource that contains a source's text, and the pointer to the text in it. */
+/** The resource that contains a source's text, and the pointer to the text. */
 function holderOf(template: TemplateResource, { pointer, of }: Source): { holder: string; pointer: string } {
   const ref = of(template.spec)?.configMapKeyRef
   if (ref === undefined) return { holder: labelOf(template), pointer: `${pointer}/inline` }
@@ -144,7 +140,7 @@ function valueAt(document: ManifestDocument | undefined, pointer: string): strin
   return typeof value === 'string' ? value : undefined
 }
 
-/** Moves a line past the end to the end of the text: parsers report what is not closed after the last line. */
+/** Moves a line past the end to the end of the text, because parsers report unclosed parts there. */
 function withinText(text: string, { line, column }: Pick<Position, 'line'> & Partial<Position>) {
   const lines = text.trimEnd().split('\n')
   return line <= lines.length ? { line, column } : { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 }

@@ -1,4 +1,4 @@
-/** Reads data for a preview from a JSON file or from standard input, instead of the template's sample data. */
+/** Data for a preview from a JSON file or from standard input, instead of the template's sample data. */
 import { createReadStream } from 'node:fs'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
@@ -11,14 +11,14 @@ import { type Diagnostic, type Location, UsageError } from '../diagnostic/diagno
 import { schemaMismatches } from '../template.ts'
 
 export interface GivenData {
-  /** File name as shown to people. */
+  /** As shown to people. */
   readonly file: string
   readonly text: string
 }
 
 /**
- * Returns a function that reads the data again at each call. Standard input (`-`) can be read only once, and only until `signal` aborts.
- * Throws `UsageError` when the data cannot be read.
+ * The function reads the data again at each call. Standard input (`-`) is read only once, and only until `signal` aborts. Throws
+ * `UsageError` when the data cannot be read.
  */
 export function dataReader(path: string, stdin: Readable, signal: AbortSignal): () => Promise<GivenData> {
   if (path !== '-') return async () => ({ file: path, text: await collect(createReadStream(path), path) })
@@ -29,7 +29,7 @@ export function dataReader(path: string, stdin: Readable, signal: AbortSignal): 
   }
 }
 
-/** Reads at most as many bytes as a request may have. */
+/** Has the limit of a request body. */
 async function collect(chunks: Readable, name: string): Promise<string> {
   const read: Uint8Array[] = []
   let bytes = 0
@@ -45,7 +45,7 @@ async function collect(chunks: Readable, name: string): Promise<string> {
   return Buffer.concat(read).toString()
 }
 
-/** Returns the data when it is JSON and matches the template's schema. Otherwise returns the API's error, with locations. */
+/** The data must be JSON and match the template's schema. Otherwise returns the API's error, with locations. */
 export function readData(
   template: TemplateResource,
   { file, text }: GivenData,
@@ -62,7 +62,7 @@ export function readData(
   }
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return refuse('is not a JSON object')
   if (isDeeperThan(data, JSON_DEPTH_MAX)) return refuse(`is nested more than ${JSON_DEPTH_MAX} levels deep`)
-  // JSON.parse returns nothing but JSON values.
+  // JSON.parse only returns JSON.
   const object = data as JsonObject
   const mismatches = schemaMismatches(template, object)
   if (mismatches.length === 0) return { data: object }
@@ -76,7 +76,7 @@ export function readData(
   return { diagnostics }
 }
 
-/** V8 reports a position for some faults only: `… in JSON at position 20 (line 3 column 1)`. */
+/** V8 reports a position only for some faults: `… in JSON at position 20 (line 3 column 1)`. */
 function syntaxErrorLocation(file: string, text: string, message: string): Location {
   const [, line, column] = /\(line (\d+) column (\d+)\)$/.exec(message) ?? []
   if (line === undefined) return { file }

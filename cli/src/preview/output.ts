@@ -6,12 +6,12 @@ import { UsageError } from '../diagnostic/diagnostic.ts'
 
 const PDF_MARK = '%PDF-'
 
-/** Throws `UsageError` unless a PDF may be written to `path`: the folder exists, and `path` is a PDF or does not exist. */
+/** Throws `UsageError` unless the folder exists, and `path` is a PDF or does not exist. */
 export async function requireOutput(path: string): Promise<void> {
   await targetOf(path)
 }
 
-/** Writes a PDF in one step, so that readers never see a part. Throws `UsageError` like `requireOutput`, and when writing fails. */
+/** Replaces the file in one step. Throws `UsageError` like `requireOutput`, and when writing fails. */
 export async function writePdf(path: string, pdf: Uint8Array): Promise<void> {
   const target = await targetOf(path)
   const temporary = join(dirname(target), `.${basename(target).slice(0, 200)}.${process.pid}`)
@@ -26,7 +26,7 @@ export async function writePdf(path: string, pdf: Uint8Array): Promise<void> {
   }
 }
 
-/** Returns the file behind a name. It follows links, so a link stays a link. */
+/** Follows links, so that a link stays a link. */
 async function targetOf(path: string): Promise<string> {
   try {
     const target = await realpath(path)

@@ -1,6 +1,6 @@
 /**
- * Erases renders, or all renders of a tenant, before their retention is over. It says what it erased, what stays where until when, and logs
- * one line of JSON for audits. Calling it again is safe, and completes what was interrupted.
+ * Erases renders, or all renders of a tenant, before their retention is over. Prints what is erased and what stays where until when, and
+ * logs one line of JSON for audits. Calling it again is safe, and completes what was interrupted.
  */
 import { userInfo } from 'node:os'
 import { REQUESTS_KEPT } from '@platen/adapters/kafka/limit.ts'
@@ -33,12 +33,12 @@ export interface EraseOptions {
         readonly tenant: string
         /** Only renders accepted before this; absent = before now. */
         readonly before?: Instant
-        /** The account of a tenant that is gone. */
+        /** The account of a removed tenant. */
         readonly account?: string
         /** Only renders with this `reference` that are listed now. */
         readonly reference?: string
       }
-  /** In the data folder of a stopped embedded service, instead of a cluster? */
+  /** In the data folder of a stopped embedded service, instead of a cluster. */
   readonly isEmbedded: boolean
   /** Who erases, for the audit; absent = the user of this process. */
   readonly by?: string
@@ -50,7 +50,7 @@ export interface ErasePorts extends Pick<RendererPorts, 'clock' | 'ids' | 'log'>
   readonly printError: (text: string) => void
 }
 
-/** Erases, and resolves with whether everything was erased. Throws `UsageError` or `ConfigError`. */
+/** Resolves with whether everything was erased. Throws `UsageError` or `ConfigError`. */
 export async function erase(options: EraseOptions, ports: ErasePorts, signal: AbortSignal): Promise<boolean> {
   const { what, isEmbedded, by = userInfo().username } = options
   try {
@@ -126,12 +126,12 @@ async function eraseByTenant(what: TenantToErase, { stores, by, ports, signal }:
   const { tenant } = what
   const orderedAt = ports.clock.now()
   const found = await accountOf(what, stores)
-  // A time in the future would erase what is not accepted yet.
+  // A time in the future would erase later renders.
   const before = Math.min(what.before ?? orderedAt, orderedAt)
-  // Held: the first round is done here, and the processes of the cluster would do it at the same time.
+  // Held, so that processes of the cluster do not run the first round at the same time as this one.
   const order: ErasureOrder = held({ tenant, ...found, before, orderedAt, by }, orderedAt)
   const address = { bucket: stores.serviceBucket, key: erasureKey(order) }
-  // Durable first: from now on retention completes it, whatever becomes of this process.
+  // Durable first: from now on retention completes it, even if this process dies.
   await stores.artifacts.put(address, encodeErasure(order), signal)
   const { erased, failed, err } = await eraseTenant({ order, address }, stores, signal)
   ports.print(`${withoutControls(tenant)}: ${count(erased, 'render')} erased\n`)
@@ -145,7 +145,7 @@ async function eraseByTenant(what: TenantToErase, { stores, by, ports, signal }:
   return failed === 0
 }
 
-/** The account to erase. The tenant's name alone does not say which of several that had it one after the other. */
+/** Several accounts may have had the tenant's name, one after the other. */
 async function accountOf({ tenant, account }: TenantToErase, stores: ErasureStores): Promise<FoundTenant> {
   const found = await stores.tenantOf(tenant)
   if (account === undefined || account === found?.account) {
@@ -159,12 +159,12 @@ function reportFailure(err: unknown, { printError }: ErasePorts): void {
   if (err instanceof Error) printError(`platen: ${withoutControls(err.message)}\n`)
 }
 
-/** One line of JSON, in the form of the service's logs, for whoever keeps those. */
+/** In the form of the service's logs, so that they can be kept together. */
 function audit(fields: object, { clock, printError }: ErasePorts): void {
   printError(`${JSON.stringify({ level: 'info', time: timeOf(clock.now()), ...fields, msg: 'erasure audited' })}\n`)
 }
 
-/** What nobody can remove from Kafka one by one. */
+/** Single records cannot be removed from Kafka. */
 function keptInKafka(now: Instant): string {
   const rows = REQUESTS_KEPT.map(
     (kept) => `  ${kept.topic.padEnd(22)}  ${dayOf(keptInKafkaUntil(now, kept.keptMs))}  ${kept.what}`,

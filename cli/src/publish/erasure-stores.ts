@@ -1,4 +1,4 @@
-/** The stores that an erasure needs: those of a cluster, or those in the data folder of a stopped embedded service. */
+/** The stores of a cluster, or those in the data folder of a stopped embedded service. */
 import { join } from 'node:path'
 import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { deliveryStoreIn } from '@platen/adapters/kafka/delivery/delivery-store.ts'
@@ -33,9 +33,8 @@ const EMBEDDED_SETTINGS = table({
 })
 
 export interface ErasureStores extends ErasureOrderPorts, AsyncDisposable {
-  /** The account and storage of a tenant that exists now. */
+  /** Only for a tenant that exists now. */
   readonly tenantOf: (name: string) => Promise<FoundTenant | undefined>
-  /** The renders by what they are searched for. */
   readonly listed: Pick<RenderList, 'page'>
 }
 
@@ -51,7 +50,7 @@ interface OpenPorts {
   readonly log: Log
 }
 
-/** Opens the stores of a cluster. Kafka is not needed. Throws `ConfigError`, `Unavailable` or `ArtifactStoreUnfit`. */
+/** Kafka is not needed. Throws `ConfigError`, `Unavailable` or `ArtifactStoreUnfit`. */
 export async function openClusterStores(ports: OpenPorts, signal: AbortSignal): Promise<ErasureStores> {
   const { variables, clock, ids, log } = ports
   const { redis: place, ...settings } = CLUSTER_SETTINGS.read(variables)
@@ -82,7 +81,7 @@ export async function openClusterStores(ports: OpenPorts, signal: AbortSignal): 
   }
 }
 
-/** Opens the data folder. Throws `UsageError` when there is none, or the service is running. */
+/** Throws `UsageError` when there is no data folder, or the service is running. */
 export async function openEmbeddedStores(ports: OpenPorts, signal: AbortSignal): Promise<ErasureStores> {
   const { variables, clock, log } = ports
   const { dataDir } = EMBEDDED_SETTINGS.read(variables)
@@ -94,7 +93,6 @@ export async function openEmbeddedStores(ports: OpenPorts, signal: AbortSignal):
   })
   await using stack = new AsyncDisposableStack()
   stack.use(database)
-  // Signs no URL.
   const urls = { publicUrl: () => '', urlKey: Buffer.alloc(32) }
   const artifacts = await openFileArtifactStore({ root: join(dataDir, 'artifacts'), clock, ...urls })
   const ledger = sqliteRenderLedger(database, clock)

@@ -1,4 +1,4 @@
-/** The settings of `platen publish`. A module of its own, as those that use them load the S3 client, and the usage text does not need it. */
+/** The settings of `platen publish`. A separate module, because the usage text needs them without the S3 client. */
 import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
 import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { PATH } from '@platen/adapters/setting/format.ts'

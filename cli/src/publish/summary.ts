@@ -1,14 +1,12 @@
-/** Describes what was published, in words. Pure. */
 import type { Difference } from '@platen/adapters/redis/directory/publish/difference.ts'
 import type { KeyHash } from '@platen/contract/domain/tenant.ts'
 import { type Compiled, resultsOf } from '@platen/settings/compilation/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { count } from '../diagnostic/diagnostic.ts'
 
-/** Differences listed one by one. Of the rest, only the number is shown. */
+/** Differences that are listed. The rest is counted. */
 const LINES_MAX = 50
 
-/** Formats one line for each difference from the previous revision. */
 export function formatDifferences(differences: readonly Difference[], { apiKeys }: Compiled): readonly string[] {
   const keys = new Map<KeyHash, string>()
   for (const { resource, settings } of apiKeys.values())
@@ -25,7 +23,7 @@ export function formatDifferences(differences: readonly Difference[], { apiKeys 
 
 const NOUNS = { tenants: 'Tenant', templates: 'Template' } as const
 
-/** Counts the published resources of each kind: `1 plan, 2 tenants, 3 templates, 4 keys`. */
+/** Published resources by kind: `1 plan, 2 tenants, 3 templates, 4 keys`. */
 export function formatCounts(compiled: Compiled): string {
   const inForce = resultsOf(compiled).filter(({ settings }) => settings !== undefined)
   const of = (kind: string, noun: string) =>
@@ -33,7 +31,6 @@ export function formatCounts(compiled: Compiled): string {
   return [of('Plan', 'plan'), of('Tenant', 'tenant'), of('Template', 'template'), of('ApiKey', 'key')].join(', ')
 }
 
-/** Says how many API processes enforce a revision: `enforced by 2 of 2 API processes`. */
 export function formatReaders({ all, enforcing }: { readonly all: number; readonly enforcing: number }): string {
   if (all === 0) return 'no API process is connected'
   return `enforced by ${enforcing} of ${all} API process${all === 1 ? '' : 'es'}`

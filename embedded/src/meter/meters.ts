@@ -1,4 +1,4 @@
-/** What the parts of the embedded service count, and meters for a service whose metrics nobody can read. */
+/** The meters of the embedded service, and those of a service without a metrics port. */
 import type { ProbeOptions } from '@platen/adapters/http/probe-server.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
@@ -17,7 +17,7 @@ export interface Meters extends Pick<ProbeOptions, 'metrics'> {
 const nothing = () => undefined
 const untilDisposed = () => ({ [Symbol.dispose]: nothing })
 
-/** Counts nothing. Without a metrics port, real meters would be 76 modules and some work for each request, for nobody. */
+/** Counts nothing. Real meters would be 76 modules and some work for each request, for nobody. */
 export const NO_METERS: Meters = {
   metrics: { exposition: async () => ({ contentType: 'text/plain', text: '' }) },
   api: {

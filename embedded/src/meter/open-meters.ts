@@ -1,4 +1,4 @@
-/** Metrics of the embedded service: all metrics that its parts have as separate processes. Loaded only if somebody can read them. */
+/** All metrics that the parts of the embedded service have as separate processes. Loaded only with a metrics port. */
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
 import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
@@ -20,7 +20,6 @@ export interface MetersOptions {
   readonly isChromiumUp?: () => boolean
 }
 
-/** Opens all metrics at zero. */
 export function openMeters(options: MetersOptions): Meters {
   const { directory, clock, isChromiumUp } = options
   const metrics = openMetrics({ isRead: true, deployable: 'embedded' })

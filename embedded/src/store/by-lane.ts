@@ -1,6 +1,6 @@
 /**
- * Sync renders are in memory until they end. All other renders are on disk from the start. A sync answer must not wait for a disk flush,
- * and when the process dies, the caller of a sync render is gone anyway.
+ * Sync renders are in memory until they end, all others on disk from the start. A sync answer must not wait for a disk flush, and when the
+ * process dies, the caller of a sync render is gone anyway.
  */
 
 import { isTerminal, type Lane } from '@platen/contract/domain/render.ts'
@@ -15,7 +15,6 @@ interface ByLane<Port> {
   readonly disk: Port
 }
 
-/** Combines two queues into one. */
 export function queueByLane({ memory, disk }: ByLane<RenderQueue>): RenderQueue {
   return {
     enqueue: (record, signal) => (record.lane === 'sync' ? memory : disk).enqueue(record, signal),
@@ -38,8 +37,8 @@ function consumerByLane({ memory, disk }: ByLane<RenderConsumer>): RenderConsume
 }
 
 /**
- * Combines two ledgers into one. Only the disk records how a render ended, for every lane. The ledger on disk is the index of stored
- * renders: it forgets a render when the render is removed. A sync render is answered before `complete` is called.
+ * Only the disk records how a render ended, for every lane: it is the index of stored renders, and forgets a render when it is removed. A
+ * sync render is answered before `complete` is called.
  */
 export function ledgerByLane({ memory, disk }: ByLane<RenderLedger>): RenderLedger {
   return {
@@ -48,7 +47,7 @@ export function ledgerByLane({ memory, disk }: ByLane<RenderLedger>): RenderLedg
     renew: async (claim, lease, signal) =>
       (await memory.renew(claim, lease, signal)) || (await disk.renew(claim, lease, signal)),
     async release(claim, owner, signal) {
-      // Does nothing in the ledger that does not hold the claim.
+      // A ledger without the claim does nothing.
       await memory.release(claim, owner, signal)
       await disk.release(claim, owner, signal)
     },
@@ -63,7 +62,7 @@ export function ledgerByLane({ memory, disk }: ByLane<RenderLedger>): RenderLedg
       if ('mode' in end.render && end.render.mode === 'sync') await memory.complete(end, signal)
     },
     async find(id, signal) {
-      // Memory answers at once, and a render under way is in only one of the two.
+      // Memory is fast, and a render under way is in only one of the two.
       const view = await memory.find(id, signal)
       return view === undefined || isTerminal(view.state.status) ? await disk.find(id, signal) : view
     },

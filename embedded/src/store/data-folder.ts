@@ -1,13 +1,13 @@
-/** The data folder. Only its owner can open it: its files show what tenants have rendered, and single files are not protected. */
+/** Only its owner can open the data folder, because its files show what tenants have rendered, and single files are not protected. */
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import type { Log } from '@platen/lib/log.ts'
 
 const OTHERS = 0o077
-/** Mode bit of shared folders such as /tmp. Closing such a folder would take it away from all other users. */
+/** Mode bit of shared folders such as /tmp, which must stay open for other users. */
 const STICKY = 0o1000
 
-/** Creates the folder if it is missing, and closes it if others can open it. Logs that it did so, or that it could not. */
+/** Creates a missing folder, and closes one that others can open. Logs that it did so, or could not. */
 export async function openDataFolder(folder: string, log: Log): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const found = await modeOf(folder)
@@ -23,10 +23,7 @@ async function modeOf(folder: string): Promise<number> {
   return (await stat(folder)).mode & 0o7777
 }
 
-/**
- * Ignores errors of folders that we do not own: volumes of a cluster belong to root and are open to a group. Some file systems have no
- * modes.
- */
+/** Volumes of a cluster belong to root and are open to a group. Some file systems have no modes. */
 function ignoringNotOurs(cause: unknown): void {
   if (!isErrno(cause, 'EPERM', 'EACCES', 'ENOTSUP', 'EROFS')) throw cause
 }

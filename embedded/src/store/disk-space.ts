@@ -12,18 +12,16 @@ const SECOND_MS = 1000
 const DISK_CHECK_EVERY_MS = 2 * SECOND_MS
 
 export interface DiskSpace extends AsyncDisposable {
-  /** The result of the last check. */
   isSufficient(): boolean
 }
 
 interface DiskSpaceOptions {
-  /** A folder on the disk to check. */
   readonly folder: string
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Checks now and then regularly until it is closed. A folder that cannot be checked counts as full. */
+/** Checks at once and regularly until it is closed. A folder that cannot be checked counts as full. */
 export async function watchDiskSpace({ folder, clock, log }: DiskSpaceOptions): Promise<DiskSpace> {
   const closing = new AbortController()
   let isThere = true
@@ -51,7 +49,7 @@ export async function watchDiskSpace({ folder, clock, log }: DiskSpaceOptions): 
   }
 }
 
-/** Returns the bytes that a process without privileges may still write. */
+/** As for a process without privileges. */
 async function freeBytes(folder: string): Promise<number> {
   return statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,

@@ -1,6 +1,6 @@
 /**
  * Completes at the next start what a kill interrupted. Async renders stay in the queue until every consequence of their manifest is
- * durable. Sync renders are in memory, so a sync render that was killed right after its manifest is never delivered again. Its manifest is
+ * durable. But a sync render is only in memory: after a kill right after its manifest, it is never delivered again. Its manifest is
  * complete, so recovery publishes the outcome as the renderer would have done.
  */
 import type { FileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
@@ -23,12 +23,12 @@ import type { Log } from '@platen/lib/log.ts'
 const SECOND_MS = 1000
 
 /**
- * How long before the last sign of life a render may have been accepted whose outcome was not published because of a kill: the longest
- * deadline with its waits, and as long again for stores that were unreachable for a while.
+ * A render whose outcome was not published may have been accepted this long before the last sign of life: the longest deadline with its
+ * waits, and as long again for unreachable stores.
  */
 export const RECOVERY_WINDOW_MS = 300 * SECOND_MS
 
-/** Renders recovered together at a start: enough that they share a commit of the embedded database. */
+/** Renders recovered at the same time: enough to share a commit of the embedded database. */
 const RECOVERIES_AT_ONCE = 32
 
 export interface Recovery {
@@ -37,14 +37,13 @@ export interface Recovery {
   readonly events: Pick<EventLog, 'append'>
   readonly limiter: Pick<Limiter, 'complete'>
   readonly log: Log
-  /** The bucket of the manifests. */
   readonly serviceBucket: string
-  /** The newest render in the ledger: the service was alive at least until then. */
+  /** The newest render in the ledger: the last sign of life. */
   readonly newest: RenderId | undefined
 }
 
 /**
- * Publishes the missed outcomes to events, limiter and ledger; all three ignore a repetition. It reads only manifests whose render was
+ * Publishes the missed outcomes to events, limiter and ledger; all three ignore a repetition. Reads only manifests whose render was
  * accepted after `newest`, or at most `RECOVERY_WINDOW_MS` before it. A render with a terminal ledger row was published already, because
  * that row is written last. Throws `Unavailable`: a start without recovery might lose a charge.
  */
@@ -76,14 +75,14 @@ async function publishMissedOutcome(id: RenderId, recovery: Recovery, signal: Ab
   if (view !== undefined && isTerminal(view.state.status)) return false
   const manifest = await read(id, recovery, signal)
   if (manifest === undefined || manifest.kind === 'erased') return false
-  // Of a cancellation the record is still in the queue, and its renderer publishes the event; a sync render has lost its record.
+  // The record of a canceled render is still in the queue, and its renderer publishes the event. A sync render has lost its record.
   const event = 'eventId' in manifest ? events.append(eventOf(manifest), signal) : undefined
   await Promise.all([event, limiter.complete(manifest, signal)])
   await ledger.complete(manifest, signal)
   return true
 }
 
-/** Reads a manifest. Returns undefined for a damaged one, too: that render has no known outcome, and the others must not wait for it. */
+/** Undefined for a damaged manifest, too: that render has no known outcome, and must not block the others. */
 async function read(
   id: RenderId,
   { artifacts, serviceBucket, log }: Recovery,

@@ -1,7 +1,7 @@
 /**
- * Removes expired data once an hour. Renders expire by the plan under which they were accepted. Data that is useful only for a short time
- * expires by age. Removal is slow on purpose, one item at a time, so that callers come first. The ledger row of a render is removed last:
- * until then, the next run finds the render again and removes the rest.
+ * Removes expired data once an hour. Renders expire by the plan under which they were accepted, short-lived data by age. Removal is slow on
+ * purpose, one item at a time, so that callers come first. The ledger row of a render is removed last, so that the next run finds an
+ * unfinished render again.
  */
 import type { DueRender, SqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { REMOVE_EVERY_MS } from '@platen/contract/domain/limit.ts'
@@ -20,14 +20,14 @@ import { EVENTS_KEPT_MS } from './limit.ts'
 
 export interface Retention extends ErasurePorts, RemovalPorts {
   readonly ledger: Pick<SqliteRenderLedger, 'due' | 'ofAccount' | 'forget' | 'complete'>
-  /** Events and charges, kept for `FACTS_KEPT_MS`. */
+  /** Events and charges, kept for `EVENTS_KEPT_MS`. */
   readonly facts: readonly { prune(before: Instant, signal: AbortSignal): Promise<void> }[]
 }
 
-/** Removes expired data now and every hour, until it is closed. Failures are logged and retried with the next run. */
+/** Runs now and every hour, until it is closed. Failures are logged and retried with the next run. */
 export function keepRetention(retention: Retention): AsyncDisposable {
   const closing = new AbortController()
-  // The API writes abandoned renders into the expiry index.
+  // `removeExpired`: the API writes abandoned renders into the expiry index.
   const removals = [removeRenders, removeExpired, removeErased, removeClaims, removeFacts].map(
     (remove) => (signal: AbortSignal) => remove(retention, signal),
   )

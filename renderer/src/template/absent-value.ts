@@ -1,6 +1,7 @@
-/** Finds values in the texts of a document that were not there when a template printed them. */
-
-/** The name of a printed non-value in a text. `isMeant` says whether the source or the data have a part of that text literally. */
+/**
+ * Finds a printed non-value in a text of a document, such as `NaN`. `isMeant` says whether the source or the data have a part of that text
+ * literally.
+ */
 export function absentValue(text: string, isMeant: (part: string) => boolean): string | undefined {
   const found = ANYWHERE.test(text) ? NON_VALUE.exec(text) : null
   if (found === null) return undefined
@@ -13,13 +14,12 @@ export function absentValue(text: string, isMeant: (part: string) => boolean): s
   return isMeant(part === name ? text.slice(Math.max(0, found.index - 1), end + 1) : part) ? undefined : name
 }
 
-/** Letters around it that decide whether an author wrote it. */
+/** Characters on each side of a non-value that decide whether an author wrote it. */
 const CONTEXT_CHARS = 12
 
-/** Rules most texts out, faster than a pattern that looks behind. */
+/** Rules out most texts, faster than the lookbehind of `NON_VALUE`. */
 const ANYWHERE = /NaN|undefined|Infinity|∞|Invalid Date|\[object Object\]/
 
-/** What JavaScript makes of a missing or wrong value in a text. */
 const NON_VALUE = /(?<![\p{L}\p{N}_])(?:NaN|undefined|Infinity|∞|Invalid Date|\[object Object\])(?![\p{L}\p{N}_])/u
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Checks a template before it is published. Its schema must be valid, its assets must be sound, and its sources must compile. A component
- * must fit the schema. With sample data, it must return a sound element tree, and Liquid must fill the HTML. Nothing is laid out or printed, so the check needs
- * neither react-pdf nor Chromium.
+ * must fit the schema. With sample data, it must return a sound element tree, and Liquid must fill the HTML. Nothing is laid out or
+ * printed, so neither react-pdf nor Chromium is needed.
  *
  * A hostile component can block its thread where no count of steps reaches it (`indexOf` on a length of a billion). So a check of a
  * tenant's template must run in a thread that can be terminated: `check` is a task of the render threads.
@@ -31,10 +31,7 @@ import type { CheckTypes } from './tsx/type-check.ts'
 
 export type CheckTemplate = (check: CheckRequest) => Promise<readonly CheckFault[]>
 
-/**
- * Opens a check that runs templates in the sandbox behind `evaluate`. It returns the faults of a template, and throws only for a defect of
- * the service.
- */
+/** Runs templates in the sandbox behind `evaluate`. The check throws only for a defect of the service. */
 export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
   const typesOf = openTypes()
   return async (check) => {
@@ -42,36 +39,35 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
     if (misfit !== undefined) return [{ message: misfit }]
     const engine = check.source.reactPdf === undefined ? 'html' : 'react_pdf'
     const faults = (await faultsOfAssets(check)).map((message) => ({ engine, message }) as const)
-    // Trying the sources needs the assets, and would only repeat the same faults.
+    // The sources need the assets, so they would only repeat these faults.
     if (faults.length > 0) return faults
     const found = check.source.reactPdf === undefined ? [] : await typesOf(check, check.source.reactPdf)
-    // A source that is wrong need not run.
     const isSound = found.every(({ isWarning }) => isWarning === true)
     const filled = await faultsOf('html', () => checkHtml(check))
     return [
       ...found,
       ...(isSound ? await faultsOf('react_pdf', () => checkReactPdf(evaluate, check)) : []),
       ...filled,
-      // What is wrong in a literal is found both ways.
+      // Both checks find a fault in a literal.
       ...liquidFaults(check).filter(({ message }) => filled.every((fault) => fault.message !== message)),
       ...(await lintHtml(check)),
     ]
   }
 }
 
-/** What reads images and fonts is loaded with the first template that has any. */
+/** The readers of images and fonts are loaded for the first template that has any. */
 async function faultsOfAssets({ source, assets }: CheckRequest): Promise<readonly string[]> {
   if (assets.length === 0 && source.fonts === undefined) return []
   const { assetFaults } = await import('./asset/asset.ts')
   return await assetFaults(source, assets)
 }
 
-/** What the types of a component show. The compiler is loaded here, because only threads with such a check need it. */
+/** The compiler is loaded here, because only threads with such a check need it. */
 function openTypes(): (check: CheckRequest, source: string) => Promise<readonly CheckFault[]> {
   let checkTypes: CheckTypes | undefined
   return async ({ source: { fonts }, variablesSchema, isWarned = false }, source) => {
     checkTypes ??= (await import('./tsx/type-check.ts')).openTypeCheck()
-    // Its schema was checked.
+    // `schemaFault` has checked it.
     const schema = JSON.parse(variablesSchema) as JsonObject
     const found = checkTypes({ source, variablesSchema: schema, families: familiesOf(fonts), isWarned })
     return found.map(({ message, isWarning }) => ({
@@ -92,7 +88,7 @@ function schemaFault(text: string): string | undefined {
   return schema['type'] === 'object' ? variablesSchemaFault(schema) : 'needs type: object, because data is an object'
 }
 
-/** Checks one template. For many templates use `openTemplateCheck`. */
+/** For many templates use `openTemplateCheck`. */
 export async function checkTemplate(check: CheckRequest): Promise<readonly CheckFault[]> {
   return openTemplateCheck(await openSandbox())(check)
 }
@@ -120,10 +116,10 @@ async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }:
   translate(nodes, { template: source, options, call, find: program.find, families, isCheck: true, image })
 }
 
-/** Holds Liquid against the schema. A source that does not parse is reported where it is filled. */
+/** Compares Liquid with the schema. A source that does not parse is reported where it is filled. */
 function liquidFaults({ source, variablesSchema }: CheckRequest): readonly CheckFault[] {
   if (source.html === undefined) return []
-  // `schemaFault` has made sure of it.
+  // `schemaFault` has checked it.
   const faultsIn = openLiquidCheck(JSON.parse(variablesSchema) as JsonObject)
   return parsedOf(source).flatMap(({ name, text, templates }) => {
     const misread = syntaxFaults(text)
@@ -144,8 +140,8 @@ function parsedOf(source: TemplateSource): readonly ParsedSource[] {
 }
 
 /**
- * Warns of styles, fonts and tags. The dictionary of CSS answers here, so who can print the document asks Chromium, and shows this only
- * if that fails.
+ * Warns of styles, fonts and tags by a dictionary of CSS. A caller that can print asks Chromium, and shows these warnings only if that
+ * fails.
  */
 async function lintHtml({ source, isWarned = false }: CheckRequest): Promise<readonly CheckFault[]> {
   if (!isWarned || source.html === undefined) return []
@@ -172,7 +168,7 @@ function checkHtml({ source, assets, sampleData }: CheckRequest): void {
   try {
     fillHtml(work)
   } catch (error) {
-    // Without sample data every value is absent, and nothing can be divided by it. What the source has wrong is found without data.
+    // Without sample data every value is absent, so a division by a value fails. Faults of the source itself are found without data.
     if (sampleData !== undefined || !isRefusedValue(error)) throw error
   }
 }

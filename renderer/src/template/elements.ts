@@ -60,36 +60,30 @@ import { type ElementPosition, type Program, TEMPLATE_FILE } from './tsx/transpi
 import { type WrappingStyle, wrappingOf, wrappingStyleOf } from './wrapping.ts'
 
 export interface Translation {
-  /** The render's page options, and the template whose metadata goes into the document. */
   readonly template: Pick<TemplateSource, 'code' | 'name' | 'version' | 'locale'>
   readonly options: RenderOptions
   readonly image: ReadImage
   readonly families: Families
-  /** Whether the document is only checked. See `PropScope`. */
+  /** See `PropScope`. */
   readonly isCheck?: boolean
-  /** Told of each style that has no effect, of what else is not drawn, and of their positions. */
+  /** Told of everything that has no effect or is not drawn, with its position. */
   readonly onIgnored?: (source: ElementPosition | undefined, message: string, code?: WarningCode) => void
   /** Runs a `render` function of the tree. Called during layout. */
   readonly call: (id: number, page: PageNumbers) => Json
-  /** Finds the position of an element in the source. */
   readonly find?: Program['find']
-  /**
-   * For react-pdf's own pagination: makes the element that ends it on each page. Absent for the fast pagination. See `plain.ts` of the
-   * engine.
-   */
+  /** Makes a page's guard for react-pdf's own pagination. Absent for the fast pagination. See `plain.ts` of the engine. */
   readonly paginationGuard?: () => ReactElement
   /** Numbers of sections that must begin a page. See `SECTION_MARK`. */
   readonly breaks?: ReadonlySet<number>
 }
 
-/** The arguments that react-pdf passes to a `render` function. The totals are missing in the first pass of layout. */
+/** react-pdf's arguments of a `render` function. The totals are missing in the first pass of layout. */
 export type PageNumbers = Readonly<Partial<Record<(typeof PAGE_NUMBERS)[number], number>>>
 const PAGE_NUMBERS = ['pageNumber', 'totalPages', 'subPageNumber', 'subPageTotalPages'] as const
 
 /**
- * Translates the nodes of a component into one document element. Throws `ServiceError` with `template_error` for anything that is not
- * listed, in the wrong place, or too much. Throws `asset_unavailable` for an image that cannot be used. `render` functions throw the same
- * errors later, during layout.
+ * Returns the document element. Throws `ServiceError` with `template_error` for anything that is not listed, in the wrong place, or too
+ * much. Throws `asset_unavailable` for an image that cannot be used. `render` functions throw the same errors later, during layout.
  */
 export function translate(nodes: Json, translation: Translation): ReactElement<Props> {
   const faults: Faults = (message) => new ServiceError('template_error', `${TEMPLATE_FILE}: ${message}`)
@@ -115,33 +109,28 @@ interface TranslationContext extends Translation {
   readonly sections: { count: number }
   readonly checkStyle: ReturnType<typeof openStyles>
   readonly undrawn: ReturnType<typeof openUndrawn>
-  /** State of the page: whether a child of its flow was moved from its place. */
+  /** A child of the page's flow was moved from its place. */
   readonly flow: { isMoved: boolean }
   /** Set while the repeating parts of a page are made for one page. `render` functions then run at once. */
   readonly page?: PageNumbers
-  /** The page that a `render` function makes elements for. react-pdf calls no function within them. */
+  /** Set while a `render` function makes elements for this page. react-pdf calls no function within them. */
   readonly latePage?: PageNumbers
 }
 
 interface ElementContext {
   readonly parentKind: ParentKind
   readonly depth: number
-  /** Makes an error with the position of the parent in the source. */
   readonly faults: Faults
   readonly family: readonly string[]
-  /** Whether it is inside <Svg>. */
   readonly isDrawing: boolean
-  /** Whether its text is part of another text. */
   readonly isWithinText: boolean
-  /** How lines wrap here. react-pdf hands on only the styles that it knows. */
+  /** Passed on here, because react-pdf passes on only the styles that it knows. */
   readonly wrapping: WrappingStyle
-  /** The direction of text here. */
   readonly direction: Direction
-  /** The line height that applies here. react-pdf may have lost it. */
+  /** The inherited line height, which react-pdf may have lost. */
   readonly lineHeight?: string | undefined
-  /** Props that we add to the element itself. */
   readonly mark?: Props
-  /** Whether it keeps its height where the page has too little. */
+  /** Keeps its height where the page has too little space. */
   readonly isRigid?: boolean
 }
 
@@ -164,7 +153,7 @@ function textOf(text: string, spot: ElementContext, context: TranslationContext)
     if (others.length === 0) return first
     const texts = others.map((part) => {
       spendElement(spot, context)
-      // A text within a text inherits its background, and would draw it over that of the box.
+      // A nested text inherits the background of its text, and would draw it over that of the box.
       return createElement('TEXT', spot.isWithinText ? null : { style: { backgroundColor: 'transparent' } }, part)
     })
     return [first, ...texts]
@@ -236,12 +225,12 @@ function elementOf(given: Node, spot: ElementContext, context: TranslationContex
     return createElement(primitive.tag, { ...props, ...pageContentOf(node, props, { inner, context }) })
   }
   if (inner.parentKind === 'flow' && hasHead(node.children)) Object.assign(props, sectionProps(context))
-  // Of a set without fields react-pdf never ends the document.
+  // react-pdf never ends a document with a set without fields.
   const tag = primitive.tag === 'FIELD_SET' && !mayHoldField(node) ? PRIMITIVES.View.tag : primitive.tag
   return createElement(tag, { ...props, ...contentOf(content, primitive, { spot, inner, context }) })
 }
 
-/** In place of an image without an address, what is left of it: its box, and what is in it. */
+/** Replaces an image without an address by its box and content. */
 function withoutAbsentImage(node: Node, spot: ElementContext, { onIgnored }: TranslationContext): Node {
   if (!['Image', 'ImageBackground'].includes(node.type) || !hasNoAddress(node.props)) return node
   const { src: _src, source: _source, cache: _cache, imageStyle: _style, ...props } = node.props
@@ -258,7 +247,7 @@ function mayHoldField({ children, render }: Node): boolean {
 
 const FIELDS = ['TextInput', 'Select', 'List', 'Checkbox']
 
-/** Siblings are stacked among each other only. What overlapping ones look like is seen after their layout. */
+/** `zIndex` orders siblings only. Whether siblings overlap is known only after the layout. */
 function warnOfStacking({ children: [only, ...others] }: Node, { onIgnored }: TranslationContext): void {
   if (others.length > 0 || only === undefined || typeof only === 'string') return
   if (!Number(lastOf(only.props['style'], 'zIndex') ?? 0)) return
@@ -266,26 +255,24 @@ function warnOfStacking({ children: [only, ...others] }: Node, { onIgnored }: Tr
   onIgnored?.(positionOf(only, 'style'), `<${only.type} style>: ${reason}`)
 }
 
-/** Numbers a section, in the order of the source, so that it is found again after layout. */
+/** The number, in source order, identifies the section after layout. */
 function sectionProps({ sections, breaks }: TranslationContext): Props {
   sections.count += 1
   return { [SECTION_MARK]: sections.count, ...(breaks?.has(sections.count) === true && { break: true }) }
 }
 
-/** react-pdf takes a `flexShrink` of 0 for 1. */
+/** react-pdf reads a `flexShrink` of 0 as 1. */
 const HARDLY = 1e-6
 
-/** Whether the element is a part of a paragraph. */
 function isInline(spot: ElementContext): boolean {
   return spot.isWithinText || spot.parentKind === 'text'
 }
 
-/** Where the styles of an element apply. */
 function placeOf(spot: ElementContext): EffectPlace {
   return { isDrawing: spot.isDrawing, isInline: isInline(spot) }
 }
 
-/** What is in these has a box of its own. */
+/** Children of these have a box. */
 const HAVE_BOXES: readonly ParentKind[] = ['document', 'flow', 'link']
 
 function faultsOf({ type, line }: Node, { find }: Pick<TranslationContext, 'find'>): Faults {
@@ -349,19 +336,18 @@ function propsOf(
   const { required } = primitive
   if (required !== undefined && props[required] === undefined)
     throw faults(`<${node.type}> needs the prop ${required}, which is missing or has no value`)
-  // Off, because all renders of a thread share react-pdf's image cache.
+  // All renders of a thread share react-pdf's image cache.
   if (primitive.tag === 'IMAGE' || primitive.tag === 'IMAGE_BACKGROUND') props['cache'] = false
   return props
 }
 
-/** react-pdf reads `imageStyle`, and no more. */
+/** react-pdf ignores `imageStyle`. */
 const NOTHING_DRAWN = { drawn: new Set<string>(), of: 'the image of <ImageBackground>' }
 
 function isString(child: Node | string): child is string {
   return typeof child === 'string'
 }
 
-/** The children, or the function that makes them if there is a `render` prop. */
 function contentOf(
   node: Node,
   primitive: Primitive,
@@ -386,7 +372,7 @@ function contentOf(
     return { children: textOf(node.children.join('') || ' ', inner, context) }
   const children =
     inner.parentKind === 'flow' ? flowOf(node.children, inner, context) : translateAll(node.children, inner, context)
-  // react-pdf also wraps the text of a link, but not if it first meets the link during pagination.
+  // react-pdf also does this, but not for a link that it first meets during pagination.
   const isLooseText = primitive.tag === 'LINK' && spot.parentKind !== 'text' && node.children.every(isString)
   if (!isLooseText) return { children }
   return { children: createElement('TEXT', { hyphenationCallback: wrappingOf(inner.wrapping), children } as Props) }
@@ -398,7 +384,7 @@ function numbersOf(page: PageNumbers): PageNumbers {
   return Object.fromEntries(PAGE_NUMBERS.map((name) => [name, page[name]] as const))
 }
 
-/** Arranges children of a page or view for the fast pagination. See `page-layout.ts`. */
+/** Reorders children for the fast pagination. See `page-layout.ts`. */
 function flowOf(children: readonly (Node | string)[], inner: ElementContext, context: TranslationContext): ReactNode[] {
   if (context.paginationGuard !== undefined) return translateAll(children, inner, context)
   const { order, isMoved } = pinnedFirst(children)
@@ -411,7 +397,6 @@ function flowOf(children: readonly (Node | string)[], inner: ElementContext, con
   })
 }
 
-/** The content of a page, and the parts that repeat around it. */
 function pageContentOf(
   node: Node,
   props: Props,
@@ -439,12 +424,12 @@ function pageContentOf(
   return { children: [...front, ...footerHolder, ...rest], layout: pageLayoutOf(measured), [FOOTER_MARK]: true }
 }
 
-/** Whether a page's style arranges its children in another way than one below the other. Then an additional element would be visible. */
+/** The style does not simply stack the children, so an additional element would be visible. */
 function isArranged(style: Props): boolean {
   return ['gap', 'rowGap', 'columnGap', 'flexDirection', 'flexWrap'].some((name) => style[name] !== undefined)
 }
 
-/** Inside <Svg> a font is inherited as an attribute, which overrides a style. It is not inherited from outside. */
+/** Inside <Svg> a font is inherited as an attribute, which overrides a style. react-pdf does not inherit it from outside. */
 function drawingProps(props: Props, { tag }: Primitive, spot: ElementContext): Props {
   const isRoot = tag === 'SVG'
   if (!isRoot && tag !== 'TSPAN' && spot.parentKind !== 'svg') return {}
@@ -453,16 +438,15 @@ function drawingProps(props: Props, { tag }: Primitive, spot: ElementContext): P
 }
 
 function styleOf(props: Props): Props {
-  // `propValue` turns every style into a flat record.
+  // `propValue` has flattened the style.
   return (props['style'] ?? {}) as Props
 }
 
 function familyOf(props: Props): readonly string[] | undefined {
-  // `propValue` turns every font family into a list.
   return styleOf(props)['fontFamily'] as readonly string[] | undefined
 }
 
-/** Checks the structure of the nodes: depth and fields, but not the props. Everything below can rely on it. */
+/** Checks the depth and the fields of the nodes, but not the props. */
 function listOf(nodes: Json | undefined, depth: number, faults: Faults): readonly (Node | string)[] {
   if (!Array.isArray(nodes)) throw faults('the component returned no element tree')
   if (depth > ELEMENT_DEPTH_MAX && nodes.length > 0) {
@@ -473,7 +457,7 @@ function listOf(nodes: Json | undefined, depth: number, faults: Faults): readonl
     .filter((node) => !isHidden(node))
 }
 
-/** Left out here, because react-pdf takes only the room of such an element, and draws its texts over others. */
+/** react-pdf would only remove the space of such an element, and draw its texts over others. */
 function isHidden(node: Node | string): boolean {
   return typeof node !== 'string' && lastOf(node.props['style'], 'display') === 'none'
 }

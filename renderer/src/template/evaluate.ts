@@ -1,10 +1,10 @@
 /**
  * Runs a tenant's react_pdf component and returns its element tree as plain JSON.
  *
- * The code runs in QuickJS compiled to WebAssembly. It can reach only one function of the host, which takes JSON, formats a number or a
- * date, and returns JSON. Before every evaluation, the whole memory of QuickJS is restored to the moment after the template was loaded and
- * before it saw data. So nothing of one render is left for the next, not even through a bug of the engine. Memory and stack are limited.
- * Time is not limited here: the deadline of a render terminates its thread from outside.
+ * The code runs in QuickJS compiled to WebAssembly. It can reach only one function of the host, which formats numbers and dates, JSON in
+ * and JSON out. Before every evaluation, the whole memory of QuickJS is restored to the moment after the template was loaded and before it
+ * saw data. So nothing of one render reaches the next, not even through a bug of the engine. Memory and stack are limited. Time is not
+ * limited here: the deadline of a render terminates its thread from outside.
  */
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
@@ -25,35 +25,35 @@ import { type Program, TEMPLATE_FILE } from './tsx/transpile.ts'
 
 const MIB = 1024 * 1024
 
-/** Characters of the element tree that leaves the sandbox. It is read at once, and is several times as large in memory. */
+/** Characters of the element tree that leaves the sandbox. The tree is read at once, and takes several times as much memory. */
 const SANDBOX_TREE_CHARS_MAX = 64 * MIB
 
 export interface Evaluation {
   /** The nodes that the component returned, as `shim.ts` describes them. Untrusted. */
   readonly nodes: Json
-  /** Calls the `render` function with that id and returns its nodes. Throws as `evaluate` does. */
+  /** Calls the `render` function with that id. Throws as `Evaluate` does. */
   readonly call: (id: number, props: Readonly<Record<string, number | undefined>>) => Json
 }
 
 export interface EvaluationInput {
-  /** A JSON object. Without data the template is loaded with its imports, but its component is not called, and there are no nodes. */
+  /** A JSON object. Without it the template is loaded, but its component is not called, and there are no nodes. */
   readonly data?: string | undefined
   readonly options: RenderOptions
   /** The locale of numbers and dates if the code names none. Absent means en-US. */
   readonly locale?: string | undefined
-  /** Stops the code after this many interrupts, one every 10,000 branches or so. Absent means that only the end of its thread stops it. */
+  /** Stops the code after this many interrupts, one about every 10,000 branches. Absent: only the end of the thread stops it. */
   readonly interruptsMax?: number
-  /** Gets what the code writes to its console, also before it fails. Absent means that it is dropped. */
+  /** Gets what the code writes to its console, also before it fails. Absent drops it. */
   readonly onConsole?: ((line: ConsoleLine) => void) | undefined
 }
 
 /**
- * Runs the component of `program`. Throws `ServiceError` with `template_error` for any error of the code. The message begins with the
- * position if it is known: `template.tsx:12:5: TypeError: …`. The result is valid until the next evaluation in the same sandbox.
+ * Throws `ServiceError` with `template_error` for any error of the code. The message begins with the position if it is known:
+ * `template.tsx:12:5: TypeError: …`. The result is valid until the next evaluation in the same sandbox.
  */
 export type Evaluate = (program: Program, input: EvaluationInput) => Promise<Evaluation>
 
-/** Loads and compiles QuickJS once. The result runs any number of evaluations, one at a time. */
+/** Compiles QuickJS once. The result runs one evaluation at a time. */
 export async function openSandbox(): Promise<Evaluate> {
   const makeMachine = await openMachineFactory()
   let runtime: TemplateRuntime | undefined
@@ -63,20 +63,18 @@ export async function openSandbox(): Promise<Evaluate> {
   }
 }
 
-/** A machine in which our own code is loaded, and the templates that were loaded there. */
+/** A machine with our own code and the templates loaded there. */
 interface TemplateRuntime {
-  /** Whether it must not be used again. */
   isSpent(): boolean
   evaluate(program: Program, input: EvaluationInput): Evaluation
 }
 
 /** A template after its module has run and before it has seen data. */
 interface Loaded {
-  /** What the module used for `Intl` while it ran. */
+  /** The locale and time zone of `Intl` while the module ran. */
   readonly defaults: FormatterDefaults
   readonly image: MemoryImage
   readonly template: QuickJSHandle
-  /** What the module wrote to its console. */
   readonly lines: readonly ConsoleLine[]
 }
 
@@ -98,7 +96,7 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
     try {
       result = action()
     } catch (cause) {
-      // It stopped in the middle of something.
+      // It stopped in an unknown state.
       isBroken = true
       throw crashOf(cause)
     }
@@ -148,12 +146,12 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
 
 const MODULE_HEAD = '(require, module, exports) => {'
 
-/** On the first line of the template, so that its lines keep their numbers. */
+/** Adds no line, so that the template's lines keep their numbers. */
 function moduleOf({ code }: Program): string {
   return `${MODULE_HEAD}${code}\n}`
 }
 
-/** A template that is not run again writes what it wrote. */
+/** A template that is already loaded does not run again, so its console lines are repeated. */
 function repeated(known: Loaded, onConsole: EvaluationInput['onConsole']): Loaded {
   for (const line of known.lines) onConsole?.(line)
   return known
@@ -165,20 +163,19 @@ function crashOf(cause: unknown): ServiceError {
   return templateError(isStack ? RECURSED : `${TEMPLATE_FILE}: the template crashed its sandbox`, cause)
 }
 
-/** The props of a component, as JSON. */
 function propsOf(data: string, options: RenderOptions): string {
   return `{"data":${data},"options":${JSON.stringify(options)}}`
 }
 
 /**
- * The length of a text, without reading the text. Anything else may say any length, and be made a text of another: it has an infinite one.
+ * The length of a string, without reading it. Infinite for anything else: an object could claim any length and convert to a longer string.
  */
 function charsOf(context: QuickJSContext, text: QuickJSHandle): number {
   if (context.typeof(text) !== 'string') return Number.POSITIVE_INFINITY
   return context.getNumber(context.getProp(text, 'length'))
 }
 
-/** Tracks which image the memory of a machine holds. Skips the restore if nothing has run since the image was restored. */
+/** Skips the restore of an image that the memory still holds, because nothing has run since. */
 function openMemory(machine: Machine, image: MemoryImage) {
   let held: MemoryImage | undefined = image
   return {
@@ -198,8 +195,8 @@ function formatted(context: QuickJSContext, question: QuickJSHandle, format: (qu
 }
 
 /**
- * Reads the answer of a template. A template that changes the builtins of its sandbox can only damage its own answer. JSON.parse cannot be
- * interrupted. So we count the values first, in a loop, which can be.
+ * A template that changes the builtins of its sandbox can only damage its own answer. JSON.parse cannot be interrupted, so the values are
+ * counted first, in a loop that can be.
  */
 function treeOf(context: QuickJSContext, answer: QuickJSHandle): Json {
   if (context.typeof(answer) !== 'string') throw templateError(NO_TREE)
@@ -214,7 +211,7 @@ function treeOf(context: QuickJSContext, answer: QuickJSHandle): Json {
   }
 }
 
-/** QuickJS asks after this many branches whether to continue. */
+/** Branches between two calls of QuickJS's interrupt handler. */
 const BRANCHES_PER_INTERRUPT = 10_000
 
 const NO_TREE = `${TEMPLATE_FILE}: the component returned no element tree`
@@ -236,7 +233,7 @@ interface Sandbox {
   readonly program: Program
 }
 
-/** Turns an error of the code into a message for its author. Reading the error may run its getters and throw again. */
+/** Reading the error may run getters of the template and throw again. */
 function faultOf({ machine, program }: Sandbox, error: QuickJSHandle): ServiceError {
   const { context } = machine
   const isNull = context.eq(error, context.null)
@@ -250,7 +247,6 @@ function faultOf({ machine, program }: Sandbox, error: QuickJSHandle): ServiceEr
     if (name === 'InternalError') return internalFault(message)
     const stack = isObject ? read('stack') : ''
     if (isObject && read('isFault') === 'true') return faultOfShim(program, { message, stack, read })
-    // Code may throw a value that is not an error.
     const kind = name === 'undefined' ? 'Error' : name
     return templateError(`${placeOf(program, stack)}: ${kind}: ${namedCall(program, message, stack)}`)
   } catch (cause) {
@@ -258,22 +254,22 @@ function faultOf({ machine, program }: Sandbox, error: QuickJSHandle): ServiceEr
   }
 }
 
-/** A property of an error. What is thrown need not be one, and may be of any size: it is read only if it is short. */
+/** A template may throw anything, of any size, so only a short value is read. */
 function shortTextOf(context: QuickJSContext, value: QuickJSHandle): string {
   const kind = context.typeof(value)
   if (kind === 'string')
     return charsOf(context, value) > THROWN_CHARS_MAX
       ? `(a text of more than ${THROWN_CHARS_MAX} characters)`
       : context.getString(value)
-  // The text of an object is made by its own code, and that of a large bigint takes long. Those of others are a word.
+  // An object converts itself by its own code, and a large bigint takes long. The other kinds are one word.
   if (kind === 'object') return context.eq(value, context.null) ? 'null' : '(an object)'
   return kind === 'bigint' ? '(a bigint)' : kind === 'function' ? '(a function)' : context.getString(value)
 }
 
-/** Far more than is shown. */
+/** Far more than a message shows. */
 const THROWN_CHARS_MAX = 100_000
 
-/** QuickJS does not say what is not a function. Its position is that of the bracket after the name. */
+/** QuickJS does not name the value that is not a function. Its position is that of the bracket after the name. */
 function namedCall({ code }: Program, message: string, stack: string): string {
   if (message !== 'not a function') return message
   const [, native] = /^\s*at (\S{1,50}) \(native\)/.exec(stack) ?? []
@@ -304,7 +300,7 @@ interface ShimFault {
   readonly read: (key: string) => string
 }
 
-/** Turns an error of `shim.ts` into a message. It knows the line of an element, or the code asked for a name that does not exist. */
+/** For an error of `shim.ts`, which names the line of an element, or a name that does not exist. */
 function faultOfShim(program: Program, { message, stack, read }: ShimFault): ServiceError {
   const [line, element, prop, wrong] = ['line', 'element', 'prop', 'wrong'].map((key) => {
     const value = read(key).slice(0, NAME_CHARS_MAX)
@@ -319,17 +315,17 @@ function faultOfShim(program: Program, { message, stack, read }: ShimFault): Ser
   return templateError(`${place}: ${message}${suggestion(wrong, known)}${read('rest')}`)
 }
 
-/** A template may throw something that looks like our own error. This limits the work it can cause with that. */
+/** A template may fake an error of the shim. This limits the work that it causes. */
 const NAME_CHARS_MAX = 100
 const NAMES_CHARS_MAX = 2000
 
-/** The limit of a publish check. A render is interrupted only by its deadline. */
+/** Only a publish check has this limit. A render is interrupted by its deadline. */
 const BRANCHES_MAX = `some ${(SANDBOX_CHECK_INTERRUPTS_MAX * BRANCHES_PER_INTERRUPT) / 1e6} million`
 
-/** The longest text that QuickJS supports. */
+/** QuickJS's own limit. */
 const STRING_CHARS_MAX = 2 ** 30 - 1
 
-/** QuickJS's own limits. They have no position: where the limit was reached says little. */
+/** QuickJS's own limits. Where a limit was reached says little, so no position is given. */
 function internalFault(message: string): ServiceError {
   switch (message) {
     case 'interrupted':
@@ -345,7 +341,6 @@ function internalFault(message: string): ServiceError {
   }
 }
 
-/** The position of the innermost frame that belongs to the author's code. */
 function placeOf(program: Program, stack: string): string {
   const frame = /template\.tsx:(\d+)(?::(\d+))?/.exec(stack)
   if (frame === null) return TEMPLATE_FILE

@@ -10,7 +10,7 @@ export const ELEMENTS_MAX = 200_000
 /** HTML after Liquid has filled it. */
 export const HTML_BYTES_MAX = 20 * MIB
 
-/** Time Liquid may take for one template. Sensible ones need less. It is below the default deadline, so that the error names a line. */
+/** Time Liquid may take for one template. Below the default deadline, so that the error names a line. */
 export const LIQUID_MS_MAX = 20 * SECOND_MS
 
 /** Memory of one template evaluation in QuickJS, including its own megabyte: ten times what a document of ten thousand rows takes. */
@@ -20,8 +20,8 @@ export const SANDBOX_MEMORY_BYTES_MAX = 256 * MIB
 export const SANDBOX_STACK_BYTES_MAX = MIB
 
 /**
- * How often QuickJS asks, about every 10,000 branches, whether to continue a publish check: about three seconds of plain computing, a
- * hundred times what a large document takes. A render has no such count: its deadline ends it and its thread.
+ * Interrupts of a publish check, one about every 10,000 branches: about three seconds of plain computing, a hundred times what a large
+ * document takes. A render has no such limit: its deadline ends its thread.
  */
 export const SANDBOX_CHECK_INTERRUPTS_MAX = 100_000
 
@@ -34,5 +34,5 @@ export const IMAGE_PIXELS_MAX = 25_000_000
 /** Unpacked size of a font. The largest, Chinese and Japanese, have about 20 MB. A packed megabyte of zeros could be gigabytes. */
 export const FONT_BYTES_MAX = 32 * MIB
 
-/** Characters of filled HTML that are read for faults of its styles and tags: 5000 rows of an invoice, in a tenth of a second. */
+/** Filled HTML that is checked for faults of styles and tags, in characters: 5000 rows of an invoice, in a tenth of a second. */
 export const LINT_CHARS_MAX = MIB

@@ -1,15 +1,14 @@
-/** Checks whether a page has space between its margins. Pure. */
 import { PAGE_SIDE_PT_MIN } from '@platen/contract/domain/limit.ts'
 import type { Sides } from '@platen/contract/domain/render-options.ts'
 
-/** A page and its margins in points. Absent margins are 0. */
+/** In points. */
 interface Page {
   readonly width: number
   readonly height: number
 }
 type Margin = { readonly [Side in keyof Sides]?: number | undefined }
 
-/** What is wrong with the margin options on a page of this size, as the end of a message. Undefined if the margins leave enough space. */
+/** Says what is wrong with the margin options on this page. Undefined if they leave enough space. */
 export function marginFault(
   { width, height }: Page,
   { top = 0, right = 0, bottom = 0, left = 0 }: Margin,

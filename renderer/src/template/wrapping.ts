@@ -1,26 +1,25 @@
 /**
- * How the lines of a text wrap: what its styles and its language ask for. react-pdf hands a text's `hyphenationCallback` to the line
- * breaker and to the step that finds syllables, and nothing else that we could choose. So the wrapping is that function.
+ * How the lines of a text wrap, by its styles and language. A text's `hyphenationCallback` is all that react-pdf passes on to the line
+ * breaker and the search for syllables. So the wrapping is that function.
  */
 import { type Hyphenate, hyphenatorOf } from './html/hyphenation.ts'
 
 type Hyphens = 'none' | 'manual' | 'auto'
 type OverflowWrap = 'normal' | 'anywhere' | 'break-word'
 
-/** The parts of a word. An empty part stands for each place where the word may be hyphenated. */
+/** Splits a word. An empty part marks each place for a hyphen. */
 type Wrapping = ((word: string) => string[]) & {
-  /** Whether a word that is wider than its line breaks at any letter. */
+  /** A word that is wider than its line breaks at any letter. */
   readonly isBrokenAnywhere: boolean
 }
 
 export interface WrappingStyle {
   readonly hyphens?: Hyphens | undefined
   readonly overflowWrap?: OverflowWrap | undefined
-  /** The language of the text, such as `de` or `pt-BR`. */
+  /** A tag such as `de` or `pt-BR`. */
   readonly language?: string | undefined
 }
 
-/** What the props of an element say of it, and what it inherits. */
 export function wrappingStyleOf(props: Readonly<Record<string, unknown>>, inherited: WrappingStyle): WrappingStyle {
   const { hyphens, overflowWrap } = (props['style'] ?? {}) as WrappingStyle
   const language = [props['lang'], props['language']].find((tag) => typeof tag === 'string')
@@ -34,7 +33,6 @@ export function wrappingStyleOf(props: Readonly<Record<string, unknown>>, inheri
 
 const SOFT_HYPHEN = '\u00ad'
 
-/** The wrapping of texts without a style. */
 export const PLAIN_WRAPPING = openWrapping({})
 
 export function wrappingOf(style: WrappingStyle): Wrapping {
@@ -49,10 +47,10 @@ function openWrapping({ hyphens = 'manual', overflowWrap = 'anywhere', language 
   })
 }
 
-/** Parts of a word, which react-pdf passes on as so many arguments. No word has as many. */
+/** Parts of a word. react-pdf passes each as an argument. No word has so many. */
 const PARTS_MAX = 10_000
 
-/** An author who marks a word knows it better than a dictionary. */
+/** An author's soft hyphens win over the patterns. */
 function partsOf(word: string, hyphens: Hyphens, hyphenate: Hyphenate | undefined): string[] {
   if (!word.includes(SOFT_HYPHEN)) return hyphenate === undefined ? [word] : marked(hyphenate(word))
   const parts = word.split(SOFT_HYPHEN)
@@ -64,7 +62,7 @@ function marked(parts: readonly string[]): string[] {
   return parts.flatMap((part, at) => (at === 0 ? [part] : ['', part]))
 }
 
-/** The wrapping of layout options. Other functions than ours cannot come there. */
+/** `callback` is that of layout options. Only our own functions can be there. */
 export function isBrokenAnywhere(callback: unknown): boolean {
   return typeof callback !== 'function' || !('isBrokenAnywhere' in callback) || callback.isBrokenAnywhere === true
 }

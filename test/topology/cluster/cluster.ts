@@ -18,13 +18,11 @@ export interface ClusterOptions {
   /** Settings of all processes, in addition to the connections. */
   readonly settings: Readonly<Record<string, string>>
   readonly manifestsDir: string
-  /** Where generated keys and identities are kept. */
   readonly dataDir: string
   /** A Kubernetes API whose resources are published by this many operators. Absent = `platen publish` publishes `manifestsDir`. */
   readonly kube?: { readonly kubeconfig: string; readonly operators: number }
   /** Ports of the API processes, one for each process. 0 = any free port. */
   readonly apiPorts: readonly number[]
-  /** Engines to start a renderer for. */
   readonly engines: readonly Engine[]
   /** Renderers of each engine. Default: 1. */
   readonly renderers?: number
@@ -32,15 +30,12 @@ export interface ClusterOptions {
   readonly events?: number
   /** Buckets in addition to the service's own. */
   readonly buckets?: readonly string[]
-  /**
-   * Servers that the caller owns. Absent = the cluster starts its own. On the caller's Kafka, topics of the cluster start with the prefix.
-   */
+  /** Servers that the caller owns; absent = the cluster starts its own. On the caller's Kafka, topics start with the prefix. */
   readonly kafka?: { readonly broker: string; readonly topicPrefix?: string }
   readonly redis?: RedisServer
   readonly s3?: S3Server
   /**
-   * Settings of one process alone, for example connections through a proxy. `at` counts the processes of a deployable from 0. Called at
-   * each start.
+   * Settings of one process, such as connections through a proxy. `at` counts the processes of a deployable from 0. Called at each start.
    */
   readonly settingsOf?: (name: Deployable, at: number) => Readonly<Record<string, string>>
 }
@@ -52,11 +47,10 @@ export interface Cluster extends AsyncDisposable {
   readonly s3: S3Server
   readonly topicPrefix: string
   readonly eventKey: Uint8Array
-  /** Settings with which its processes reach the servers. */
+  /** Settings with which processes reach the servers. */
   readonly connections: Readonly<Record<string, string>>
-  /** Returns the processes of one deployable, or of `publish`. */
   processes(name: Deployable): readonly ServerProcess[]
-  /** Output of all its processes. Output from before a restart is included only up to the last call before that restart. */
+  /** Output of all processes. From before a restart, only what the last call before it returned. */
   readonly log: () => string
   /**
    * Ends the processes as an operator would. Resolves with the highest exit code; null when a signal ended one. The servers keep running.
@@ -69,10 +63,7 @@ export interface Cluster extends AsyncDisposable {
 
 export type Deployable = 'publish' | 'operator' | 'api' | 'renderer' | 'events'
 
-/**
- * Starts a cluster. Resolves when its manifests are published and every process is ready. Throws with the log of a process that does not
- * start.
- */
+/** Resolves when the manifests are published and every process is ready. Throws with the log of a process that does not start. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   await using stack = new AsyncDisposableStack()
   const { buckets = [] } = options
@@ -123,7 +114,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   }
 }
 
-/** Joins several logs into one. Each call adds what was written since the previous call. */
+/** Each call adds what was written since the previous call. */
 function joinedLog(processes: readonly ServerProcess[]): () => string {
   const read = new Map<ServerProcess, number>()
   let joined = ''
@@ -156,7 +147,7 @@ function connectionsTo({ redis, s3, broker, topicPrefix }: Servers): Readonly<Re
   }
 }
 
-/** Creates the secrets that the processes of one installation share. */
+/** Shared by all processes of one installation. */
 function makeSecrets() {
   return {
     PLATEN_ID_KEYS: randomBytes(32).toString('base64url'),

@@ -21,7 +21,7 @@ export const PERSONAS = {
 } as const
 export const OPERATOR_PERSONA = PERSONAS.operator.name
 
-/** Starts an API server with everything the operator needs. Throws with the output of kubectl. */
+/** Throws with the output of kubectl. */
 export async function startInstalledKube(): Promise<KubeServer> {
   await using stack = new AsyncDisposableStack()
   const kube = stack.use(await startKube({ personas: Object.values(PERSONAS) }))
@@ -92,7 +92,7 @@ export async function emptyKube(kube: KubeApi): Promise<void> {
   }
 }
 
-/** Removes a namespace: it disappears after its last finalizer is removed. */
+/** A namespace disappears after its last finalizer is removed. */
 async function removeNamespace(kube: KubeApi, name: string): Promise<void> {
   const path = `/api/v1/namespaces/${name}`
   await kube.request({ method: 'DELETE', path })
@@ -102,7 +102,6 @@ async function removeNamespace(kube: KubeApi, name: string): Promise<void> {
 
 async function itemsAt(kube: KubeApi, path: string): Promise<readonly Listed[]> {
   const { body } = await kube.request({ path })
-  // The answer is a Kubernetes list.
   return (body['items'] ?? []) as readonly Listed[]
 }
 

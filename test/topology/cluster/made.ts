@@ -15,9 +15,8 @@ export interface Made extends AsyncDisposable {
   readonly port: number
   /** All lines it has printed. The last one says that it is ready. */
   readonly lines: readonly string[]
-  /** Its exit code, once it has ended. */
   readonly exited: Promise<number | null>
-  /** Commands of its child processes that still run, of those that ran when it became ready. */
+  /** Commands of child processes that ran when it became ready, and still run. */
   readonly left: () => Promise<readonly string[]>
 }
 
@@ -27,7 +26,7 @@ export interface MadeOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Resolves when the program is ready. Throws with its output when it does not start. The program ends when the signal aborts. */
+/** Resolves when the program is ready. Throws with its output when it does not start. The signal ends it. */
 export async function startMade({ what, folder, env = {} }: MadeOptions, signal: AbortSignal): Promise<Made> {
   const port = await freePorts(2)
   const child = spawnService(

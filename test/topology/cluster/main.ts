@@ -60,7 +60,7 @@ async function accessTo(kube: KubeServer): Promise<NonNullable<ClusterOptions['k
   return { kubeconfig: await kube.kubeconfig(OPERATOR_PERSONA), operators: OPERATORS }
 }
 
-/** Returns the settings of this process, without those that the cluster sets itself. */
+/** Without those that the cluster sets itself. */
 function settingsIn(env: NodeJS.ProcessEnv): Record<string, string> {
   const own = /^PLATEN_(PORT|HOST|METRICS_PORT|DATA_DIR|MANIFESTS_DIR|REDIS_|KAFKA_|S3_|TEST_)/
   return Object.fromEntries(
@@ -85,7 +85,7 @@ function keysIn(dataDir: string): readonly string[] {
   return existsSync(keys) ? [`  api keys in ${keys}`] : []
 }
 
-/** Returns what to type before using `kubectl`, which then may do everything. */
+/** What to type before using `kubectl`, which then has all rights. */
 async function waysInto(kube: KubeServer, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const kubectl = findBinary('kubectl', env)
   return [

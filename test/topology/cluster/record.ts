@@ -11,7 +11,6 @@ export interface TopicRecord {
   readonly value: Buffer
 }
 
-/** All records of all topics, from the beginning. */
 export async function recordsOf({
   broker,
   topicPrefix,

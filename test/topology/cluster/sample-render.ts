@@ -21,7 +21,7 @@ interface Sample {
 }
 
 const TRY_EVERY_MS = 250
-/** A machine that needs longer than this is too busy for a cluster. */
+/** A machine that needs longer is too busy for a cluster. */
 const TRIES_MS_MAX = 300_000
 
 /**

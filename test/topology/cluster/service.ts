@@ -19,11 +19,11 @@ export interface ClusterService extends TestCluster, TestedService {
   readonly start: () => Promise<void>
   readonly stop: () => Promise<number | null>
   readonly kill: () => Promise<void>
-  /** Ends all processes of a deployable, until everything is started again. */
+  /** Ends all processes of a deployable, until `start`. */
   without(name: Deployable): Promise<void>
 }
 
-/** Starts a cluster on manifests; default: those of the fixture. `env` has settings under their names in the embedded service. */
+/** Default manifests: those of the fixture. `env` has settings under their names in the embedded service. */
 export async function startClusterService(
   env: Record<string, string>,
   { manifests = fixtureManifests(), ...options }: TestClusterOptions = {},

@@ -1,4 +1,4 @@
-/** Opens the stores of a cluster from outside its processes. */
+/** From outside the processes of the cluster. */
 import { connectKafka } from '@platen/adapters/kafka/connect.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'

@@ -8,7 +8,7 @@ import type { Service } from '../service.ts'
 import { type Cluster, type ClusterOptions, startCluster } from './cluster.ts'
 
 export interface TestClusterOptions extends Partial<Omit<ClusterOptions, 'manifestsDir' | 'dataDir' | 'apiPorts'>> {
-  /** Manifests as YAML. Absent = none. */
+  /** YAML. Absent = none. */
   readonly manifests?: string
   /** Number of API processes. Default: 1. */
   readonly apis?: number
@@ -19,11 +19,11 @@ export interface TestCluster extends Cluster {
   readonly dataDir: string
   /** Folder of everything that the cluster stores outside its servers. */
   readonly folder: string
-  /** Returns the service as callers of one API process reach it. */
+  /** The service as callers of one API process reach it. */
   at(api: number): Service
 }
 
-/** Starts a cluster. It starts every server that is neither shared nor given in an option. Disposing leaves nothing on the shared Kafka. */
+/** Starts every server that is neither shared nor given in an option. Disposing leaves nothing on the shared Kafka. */
 export async function startTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
   const { manifests = '', apis = 1, settings = {}, engines = ['react_pdf'] } = options
   await using stack = new AsyncDisposableStack()
@@ -51,7 +51,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
   return { ...cluster, ...ended, folder, dataDir, manifestsDir, at }
 }
 
-/** Returns the shared Kafka, with topics that are removed with the cluster. */
+/** The shared Kafka, with topics that are removed with the cluster. */
 async function kafkaForFile(stack: AsyncDisposableStack): Promise<NonNullable<ClusterOptions['kafka']>> {
   const { broker } = await kafkaOfRun()
   const topicPrefix = freeTopicPrefix()

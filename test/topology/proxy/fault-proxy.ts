@@ -1,7 +1,6 @@
 /**
  * A TCP proxy between one deployable and one server, on loopback. It splits the traffic into protocol messages. So a test can stop
- * everything at one step of a render: just before a request goes on, or just after it was answered. The deployable does not know about the
- * proxy.
+ * everything at one step of a render: before a request goes on, or after it was answered. The deployable does not know about the proxy.
  */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -14,7 +13,7 @@ export interface Point {
   readonly request: RegExp
 }
 
-/** A stopped connection. Nothing passes on it until `release` is called. */
+/** Nothing passes on the connection until `release` is called. */
 export interface Held {
   release(): void
 }
@@ -65,7 +64,7 @@ export function refusalOfS3(status: string, code: string): string {
   return `${head}\r\n\r\n${body}`
 }
 
-/** As of a store with a full disk: reads are answered, writes are refused, and removals make room. */
+/** Like a store with a full disk: reads are answered, writes are refused, and removals make room. */
 export const FULL_DISK_OF_S3 = {
   kind: 'refuse',
   request: /^(PUT|POST) /,
@@ -83,7 +82,6 @@ export async function openFaultProxy(protocol: Protocol): Promise<FaultProxy> {
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
-    // The server listens on a port, so its address is an `AddressInfo`.
     port: (server.address() as AddressInfo).port,
     towards(port) {
       state.upstream = port
@@ -126,7 +124,7 @@ class Line {
   #answersPass: Promise<void> = Promise.resolve()
   /** Resolves when all answers that were delayed so far have passed. */
   #delayed: Promise<void> = Promise.resolve()
-  /** What comes after a refused request is the rest of it. */
+  /** Drops the rest of a refused request. */
   #isRefused = false
   /** Requests whose answer will be lost or held, by the key that identifies the answer. */
   readonly #awaited = new Map<string, Armed | (() => void)>()

@@ -6,7 +6,7 @@ import { type FaultProxy, openFaultProxy } from './fault-proxy.ts'
 export type Break = 'request' | 'answer'
 
 export interface ProxiedKafka extends KafkaServer {
-  /** What `broker` leads through; `unsecured` leads past it. */
+  /** `broker` leads through it, `unsecured` past it. */
   readonly proxy: FaultProxy
   /** Breaks the next produce. Resolves when that has happened. */
   breakNextProduce(at: Break): Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Finds the real servers of the tests. Each one is found by its command: in its environment variable, else on `PATH`, else in the cache.
- * `make servers` puts servers that are found nowhere into the cache.
+ * Finds the real servers of the tests by their commands: in an environment variable, else on `PATH`, else in the cache, which `make
+ * servers` fills.
  */
 import { accessSync, constants } from 'node:fs'
 import { homedir } from 'node:os'
@@ -16,10 +16,7 @@ interface Server {
   readonly cached?: string | undefined
 }
 
-/**
- * The command of each server, and the folder in the cache of those that are built. Kafka's command is the script of its distribution that
- * runs any of its classes.
- */
+/** Command, and folder in the cache of servers that are built. Kafka's command is the script of its distribution that runs any class. */
 const COMMANDS = {
   redis: ['redis-server'],
   kafka: ['kafka-run-class.sh', `kafka-${VERSIONS.kafka}`],
@@ -55,7 +52,7 @@ export const SERVERS = Object.fromEntries(
     const variable = `PLATEN_TEST_${name.toUpperCase().replaceAll('-', '_')}`
     return [name, { command, variable, cached } satisfies Server]
   }),
-  // The loop above has made one of each command.
+  // The loop above makes one entry for each command.
 ) as { readonly [Name in ServerName]: Server & { readonly cached: (typeof COMMANDS)[Name][1] } }
 
 /** Servers that the processes of a service need. */
@@ -85,7 +82,6 @@ export const CHART_SERVERS: readonly ServerName[] = [
   'promtool',
 ]
 
-/** Where a command was found, and how. */
 export interface Binary {
   readonly path: string
   readonly from: 'variable' | 'PATH' | 'cache'
@@ -93,7 +89,7 @@ export interface Binary {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Finds a server's command. Returns undefined when it is found nowhere. Throws when its variable names something that cannot be run. */
+/** Throws when the variable names something that cannot be run. */
 export function findBinary(name: ServerName, environment: Environment): Binary | undefined {
   const { command, variable, cached }: Server = SERVERS[name]
   const chosen = environment[variable]
@@ -109,7 +105,7 @@ export function findBinary(name: ServerName, environment: Environment): Binary |
   return inCache && isRunnable(inCache) ? { path: inCache, from: 'cache' } : undefined
 }
 
-/** The folder of built servers. It follows the XDG convention, so all clones on a machine share it. */
+/** Follows the XDG convention, so all clones on a machine share it. */
 export function cacheFolder(environment: Environment): string {
   return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'platen', 'servers')
 }
@@ -117,7 +113,6 @@ export function cacheFolder(environment: Environment): string {
 /** Set when tests must run without servers, even if they are installed. */
 export const WITHOUT_SERVERS = 'PLATEN_TEST_WITHOUT_SERVERS'
 
-/** Can tests that need all of these run? */
 export function hasServers(names: readonly ServerName[]): boolean {
   // Not `every`, which would stop at the first missing server: each one must be reported.
   return names.filter((name) => !hasServer(name)).length === 0
@@ -127,8 +122,8 @@ export function hasServers(names: readonly ServerName[]): boolean {
 const WARNED = 'PLATEN_TEST_WARNED_OF'
 
 /**
- * Can the tests of a server run? If not, skip them with `describe.skipIf(!hasServer('redis'))`; this function reports it loudly, once per
- * run. In CI it always returns true: the start of a missing server then fails, and with it the run.
+ * Used as `describe.skipIf(!hasServer('redis'))`. Reports a missing server once per run. In CI it always returns true, so that the start of
+ * a missing server fails the run.
  */
 export function hasServer(name: ServerName): boolean {
   if (process.env[WITHOUT_SERVERS] !== undefined) return false
@@ -141,7 +136,7 @@ export function hasServer(name: ServerName): boolean {
   return false
 }
 
-/** Returns the command of a server that is about to start. Throws when it is missing. */
+/** Throws when the server is missing. */
 export function binaryOf(name: ServerName): string {
   const found = findBinary(name, process.env)
   if (found === undefined) throw new Error(`there is no ${SERVERS[name].command} here; to get it: make servers`)

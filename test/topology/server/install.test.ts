@@ -45,7 +45,7 @@ describe('make servers', () => {
   })
 
   test('twice at once gives the same, once', async () => {
-    // Neither ends before both have started.
+    // Neither build ends before both have started.
     const meet = `touch "${folder}/met-$$"; while [ "$(ls "${folder}" | grep -c met-)" -lt 2 ]; do sleep 0.05; done`
     await givenBuilders({ go: `${meet}; ${INSTALL}` })
     const both = await Promise.all([makeServers(), makeServers()])
@@ -118,7 +118,7 @@ const BUILT: readonly ServerName[] = ['kafka', 's3']
 
 const INSTALL = `printf '#!/bin/sh\\n' > "$GOBIN/${SERVERS.s3.command}"; chmod +x "$GOBIN/${SERVERS.s3.command}"`
 
-/** Creates the command at the path after `-o`. */
+/** Writes the command that `-o` names. */
 const BUILD = `while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\n' > "$2"; chmod +x "$2"`
 
 /** The definitions in their modules, and one more that is not needed. */
@@ -132,7 +132,7 @@ const PUBLISHED = {
   ],
 }
 
-/** The output of `go` about the module: the path of its go.mod, and the content of that file. */
+/** What `go` prints about the module: the path of its go.mod, and its content. */
 const KUBERNETES = {
   GoMod: 'kubernetes.mod',
   Require: [

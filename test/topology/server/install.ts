@@ -1,7 +1,7 @@
 /**
- * The program behind `make servers`: makes the servers of the tests available. It installs missing ones with the system's package manager,
- * or builds them from a package registry into the cache. A build runs in its own folder and gets its final name when it is complete, so an
- * interrupted build leaves nothing usable. When two builds run at once, the first to end wins and both succeed.
+ * The program behind `make servers`. It installs missing servers of the tests with the system's package manager, or builds them from a
+ * package registry into the cache. A build runs in its own folder and gets its final name when it is complete, so an interrupted build
+ * leaves nothing usable. When two builds run at once, the first to end wins and both succeed.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -71,7 +71,7 @@ const INSTALLATIONS: Readonly<Record<ServerName, Installation>> = {
 const BUILD_MS_MAX = 60 * 60_000
 const DRAFT = /^\.building-(\d+)-/
 
-/** Installs missing servers and reports the location of each. Returns whether all are present. */
+/** Returns whether all servers are present. */
 function installServers(
   environment: Environment,
   { say, isQuick, isForNode }: { say: (line: string) => void; isQuick: boolean; isForNode: boolean },
@@ -102,14 +102,14 @@ function install(name: ServerName, environment: Environment): void {
   const { tools = {}, build, debian } = INSTALLATIONS[name]
   const lacking = Object.keys(tools).filter((tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0)
   const packages = [...lacking.map((tool) => tools[tool] ?? tool), ...(debian === undefined ? [] : [debian])]
-  // The script itself prints the command to type when it has no permission to install.
+  // Without the rights, the script prints the command to type.
   if (packages.length > 0) run('.ci/apt-install', packages)
   if (build === undefined) return
   const home = SERVERS[name].cached ?? raise(`${name} has no place in the cache`)
   buildInCache(home, build, cacheFolder(environment))
 }
 
-/** Builds into an empty folder, which becomes `home` of the cache when the build has succeeded. */
+/** The empty folder becomes `home` in the cache after a successful build. */
 export function buildInCache(home: string, build: (folder: string) => void, cache: string): void {
   mkdirSync(cache, { recursive: true })
   sweep(cache)
@@ -141,7 +141,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Builds Kafka: its libraries, and the script of its distributions that runs one of their classes. */
+/** Its libraries, and the script of its distributions that runs one of their classes. */
 function buildKafka(folder: string): void {
   const dependency = (group: string, artifact: string, version: string) =>
     `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`
@@ -164,13 +164,13 @@ function installGo(folder: string, command: string): void {
   run('go', ['install', command], { GOBIN: folder })
 }
 
-/** Builds Helm 3. Its command has another name than the Helm that installs the chart. */
+/** The command needs another name than the Helm that installs the chart. */
 function buildHelm3(folder: string): void {
   installGo(folder, `helm.sh/helm/v3/cmd/helm@v${VERSIONS.helm3}`)
   renameSync(join(folder, 'helm'), join(folder, SERVERS.helm3.command))
 }
 
-/** Sources of the definitions for all kinds that the chart may create: a module, a folder in it, and the start of the file names. */
+/** Definitions of all kinds that the chart may create: a module, a folder in it, and file names. */
 const FOREIGN_CRDS = [
   {
     module: `github.com/kedacore/keda/v2@v${VERSIONS.keda}`,
@@ -189,7 +189,7 @@ const FOREIGN_CRDS = [
   },
 ]
 
-/** Copies the files from the published modules. Nothing is built. */
+/** From the published modules. Nothing is built. */
 function copyForeignCrds(folder: string): void {
   const home = join(folder, SERVERS['foreign-crds'].command)
   mkdirSync(home)
@@ -205,7 +205,7 @@ function buildPrometheus(folder: string, command: 'promtool' | 'prometheus'): vo
   run('go', ['install', '-tags=remove_all_sd', place], { GOBIN: folder })
 }
 
-/** Builds from our own main package. The module cannot be installed from outside, because it uses replace directives. */
+/** From our own main package: `go install` refuses modules with replace directives. */
 function buildEtcd(folder: string): void {
   const required = 'go.etcd.io/etcd/server/v3'
   const main = [
@@ -220,8 +220,8 @@ function buildEtcd(folder: string): void {
 }
 
 /**
- * Builds a command of Kubernetes. Its module requires its libraries as v0.0.0, from folders in the same repository. Each library is also
- * published on its own, with the same version number but 0 instead of 1.
+ * The module requires its libraries as v0.0.0, from folders in the same repository. Each library is also published on its own, with 0
+ * instead of 1 in the version.
  */
 function buildKubernetes(folder: string, command: ServerName): void {
   const module = 'k8s.io/kubernetes'
@@ -243,7 +243,7 @@ function buildKubernetes(folder: string, command: ServerName): void {
   buildGo(folder, { name: command, place: `${module}/cmd/${command}`, flags })
 }
 
-/** Builds with the three plugins that pods need. Building all plugins takes ten minutes. */
+/** With the three plugins that pods need. Building all plugins takes ten minutes. */
 function buildCoreDns(folder: string): void {
   const module = 'github.com/coredns/coredns'
   const plugins = ['ready', 'errors', 'kubernetes']
@@ -260,7 +260,7 @@ function buildCoreDns(folder: string): void {
   buildGo(folder, { name: SERVERS.coredns.command, place: '.' })
 }
 
-/** Builds inside the module, because it uses replace directives. Its definitions are placed next to the command. */
+/** Inside the module, because it uses replace directives. Its definitions are placed next to the command. */
 function buildKeda(folder: string, command: 'operator' | 'adapter'): void {
   const { Dir: unpacked } = goJson(['mod', 'download', '-json', `github.com/kedacore/keda/v2@v${VERSIONS.keda}`])
   const flags = ['-mod=readonly', '-ldflags=-s -w', '-o', join(folder, `keda-${command}`)]
@@ -272,21 +272,21 @@ function goModule(lines: readonly string[]): string {
   return ['module platen.dev/server', 'go 1.24.0', ...lines, ''].join('\n')
 }
 
-/** Builds a package of the module in a folder, without debug information. */
+/** Without debug information. */
 function buildGo(folder: string, build: { name: string; place: string; flags?: readonly string[] }): void {
   const { name, place, flags = [] } = build
   const linked = `-ldflags=${['-s', '-w', ...flags].join(' ')}`
   run('go', ['build', '-C', folder, '-mod=mod', linked, '-o', join(folder, name), place])
 }
 
-/** Returns the JSON output of `go`, run outside any module. */
+/** Runs outside any module. */
 export function goJson(args: readonly string[]): Readonly<Record<string, unknown>> {
   return JSON.parse(
     execFileSync('go', args, { stdio: ['ignore', 'pipe', 2], cwd: tmpdir(), timeout: BUILD_MS_MAX }).toString(),
   )
 }
 
-/** Runs a command and shows its output. Throws when it fails or takes too long. */
+/** Shows the output. Throws when the command fails or takes too long. */
 export function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void {
   const stdio = ['ignore', 2, 2] as const
   const options = { stdio: [...stdio], timeout: BUILD_MS_MAX, env: { ...process.env, ...env } }
@@ -308,7 +308,7 @@ function raise(message: string): never {
 }
 
 if (import.meta.main) {
-  // Contributors can work with missing servers: their tests are skipped. CI cannot.
+  // Contributors can work without some servers: their tests are skipped. CI cannot.
   const say = (line: string) => void process.stdout.write(`${line}\n`)
   const isComplete = installServers(process.env, {
     say,

@@ -1,4 +1,4 @@
-/** Starts a real Kafka: one node that is both broker and controller. */
+/** A real Kafka: one node that is both broker and controller. */
 import { createHash, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
@@ -11,18 +11,18 @@ import { binaryOf, cacheFolder } from './binary.ts'
 import { HOST } from './port.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from './process.ts'
 
-// Node does not see these among the exports of a CommonJS module; Vitest does.
+// Unlike Vitest, Node does not find these exports of a CommonJS module.
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ConfigResourceTypes, ResourcePatternTypes } = kafkajs
 
 export interface KafkaOptions {
   /**
-   * Does it accept only TLS connections with a password (SASL/PLAIN, SASL/SCRAM-SHA-256) or a token (SASL/OAUTHBEARER)? By this identity,
-   * or by one of its own.
+   * Accepts only TLS connections with a password (SASL/PLAIN, SASL/SCRAM-SHA-256) or a token (SASL/OAUTHBEARER). `true` = with its own
+   * identity.
    */
   readonly secured?: boolean | ServerIdentity
-  /** Ports of proxies in front of it. It opens one port for each proxy, and tells clients on that port the address of the proxy. */
+  /** Ports of proxies in front of it. It opens a port for each proxy, and tells clients there the address of the proxy. */
   readonly proxies?: readonly number[]
-  /** Does the test measure its speed? */
+  /** The test measures its speed. */
   readonly isMeasured?: boolean
   /** Minutes until it forgets the offsets of a group without members. Default: a week. */
   readonly offsetsKeptMinutes?: number
@@ -35,28 +35,27 @@ export interface KafkaUser {
 }
 
 export interface KafkaServer extends ServerProcess {
-  /** `host:port` of the first connection of a client. */
+  /** `host:port` of a client's first connection. */
   readonly broker: string
   readonly host: string
-  /** Its own ports behind the proxies, one for each. */
+  /** Its own ports, one behind each proxy. */
   readonly proxied: readonly number[]
-  /** What a client of a secured Kafka needs: the CA, the name on the certificate, a user with all rights, and a user with none. */
+  /** For clients of a secured Kafka. `user` has all rights, `stranger` none. */
   readonly access:
     | {
         readonly tls: { readonly ca: string; readonly servername: string }
         readonly user: KafkaUser
-        /** Another user with all rights. */
         readonly successor: KafkaUser
         readonly stranger: KafkaUser
       }
     | undefined
-  /** `host:port` of a listener that asks for nothing. */
+  /** `host:port` of a listener without TLS and password. */
   readonly unsecured: string
-  /** Changes its identity. New connections meet it when this resolves. The certificate must be another one, and its names the same. */
+  /** Changes the identity. When this resolves, new connections meet it. Needs another certificate with the same names. */
   present(identity: ServerIdentity): Promise<void>
   /** Adds a user of SCRAM-SHA-256 with the rights on all topics and groups. */
   addUser(user: { readonly username: string; readonly password: string }): Promise<void>
-  /** Removes such a user, and its rights, those of its open connections included. */
+  /** Removes such a user and its rights, also from open connections. */
   removeUser(username: string): Promise<void>
 }
 
@@ -65,15 +64,12 @@ const USER = { mechanism: 'plain', username: 'platen', password: 'a secret' } as
 const SUCCESSOR = { mechanism: 'plain', username: 'successor', password: 'a newer secret' } as const
 const STRANGER = { mechanism: 'plain', username: 'stranger', password: 'another' } as const
 const HEAP = '-Xms256m -Xmx512m'
-/**
- * Options for short runs. A server that lives for minutes gains nothing from the JVM's second compiler. The start takes 60 % of the CPU
- * time.
- */
+/** For short runs: the JVM's second compiler is useless within minutes. The start takes 60 % of the CPU time. */
 const BRIEF = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
 /** Ports for clients, for the controller, and for the broker itself. */
 const OWN_PORTS = 3
 
-/** Starts a Kafka without topics. It never creates topics by itself. */
+/** Without topics. It never creates topics by itself. */
 export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
   const { secured = false, proxies = [], isMeasured = false, offsetsKeptMinutes } = options
   const path = binaryOf('kafka')
@@ -136,15 +132,15 @@ function recipeOf({ path, java, identity, proxies = [], offsetsKeptMinutes }: St
 }
 
 /**
- * Path of the class archive: Kafka's classes in the form the JVM has in memory after loading. A start with it takes 2.7 s of CPU instead of
- * 4.7. The JVM ignores an archive that is missing or does not match.
+ * Kafka's classes in the form that the JVM has in memory after loading. A start with the archive takes 2.7 s of CPU instead of 4.7. The JVM
+ * ignores an archive that is missing or does not match.
  */
 function classArchiveOf(path: string): string {
   const key = createHash('sha256').update(path).digest('hex').slice(0, 16)
   return join(cacheFolder(process.env), `kafka-classes-${key}.jsa`)
 }
 
-/** Creates the class archive if it is missing. A JVM writes it at its exit, which takes some seconds. */
+/** A JVM writes the archive at its exit, which takes some seconds. */
 async function archiveClasses(): Promise<void> {
   const path = binaryOf('kafka')
   const archive = classArchiveOf(path)
@@ -165,7 +161,7 @@ function logIn({ folder }: Place): string {
   return join(folder, 'log')
 }
 
-/** Returns an id of 16 bytes in Kafka's format. */
+/** 16 bytes in Kafka's format. */
 function randomId(): string {
   return randomBytes(16).toString('base64url')
 }
@@ -210,13 +206,13 @@ function settingsOf(
   ]
 }
 
-/** Only named users have rights. The broker connects to itself as ANONYMOUS, on a listener that no client learns of. */
+/** Only named users have rights. The broker connects to itself as ANONYMOUS, on a listener that clients do not know. */
 function securedBy(identity: ServerIdentity): readonly string[] {
   const users = [USER, SUCCESSOR, STRANGER].map(({ username, password }) => `user_${username}="${password}"`)
   const login = 'org.apache.kafka.common.security.plain.PlainLoginModule required'
   return [
     'sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,OAUTHBEARER',
-    // Accepts tokens that nobody signed.
+    // Accepts unsigned tokens.
     'listener.name.client.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;',
     `listener.name.client.plain.sasl.jaas.config=${login} ${users.join(' ')};`,
     'listener.name.client.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;',
@@ -229,7 +225,7 @@ function securedBy(identity: ServerIdentity): readonly string[] {
   ]
 }
 
-/** The settings that may be changed while it runs. */
+/** These settings may be changed while it runs. */
 function storesOf({
   key,
   cert,
@@ -244,7 +240,7 @@ function storesOf({
   ]
 }
 
-/** Escapes a text of several lines for a properties file. */
+/** For a properties file. */
 function inOneLine(pem: string): string {
   return pem.trim().replaceAll('\n', '\\n')
 }
@@ -285,7 +281,7 @@ function rightsOf(username: string) {
   }))
 }
 
-/** How many of its rights the broker knows: it learns of a change a moment after the controller. What came before the change, it knows then. */
+/** The broker learns of a change a moment after the controller, and in order. */
 async function countRights(admin: Admin, username: string): Promise<number> {
   const found = await Promise.all(rightsOf(username).map((right) => admin.describeAcls(right)))
   return found.filter(({ resources }) => resources.length > 0).length
@@ -303,7 +299,7 @@ async function revoke(admin: Admin, username: string): Promise<void> {
 
 const [SCRAM_SHA_256, ITERATIONS] = [1, 4096]
 
-/** Sets the password of a user, or removes the user. kafkajs has no such request. */
+/** Sets the password, or removes the user. kafkajs has no such request. */
 async function changeScram(port: number, { username, password }: { username: string; password?: string }) {
   const [name, salt] = [Buffer.from(username), randomBytes(16)]
   const known = [...compact(name), SCRAM_SHA_256]
@@ -330,7 +326,7 @@ function int32(value: number): Buffer {
   return bytes
 }
 
-/** At most 126 bytes, with their number. */
+/** At most 126 bytes, after their count plus one. */
 function compact(bytes: Uint8Array): readonly number[] {
   return [bytes.length + 1, ...bytes]
 }
@@ -338,13 +334,13 @@ function compact(bytes: Uint8Array): readonly number[] {
 /** ApiVersions in its first version, the first request of every client: size, key 18, version 0, correlation 7, no client id. */
 const API_VERSIONS = Buffer.from('0000000a0012000000000007ffff', 'hex')
 
-/** Does the broker answer requests? Its ports open before it does, and all at the same time. */
+/** All ports open at the same time, before the broker answers. */
 async function answers({ ports: [, , ownPort = 0] }: Place, signal: AbortSignal): Promise<boolean> {
   await ask(ownPort, API_VERSIONS, signal)
   return true
 }
 
-/** Sends a request. Resolves with the beginning of the answer. */
+/** Resolves with the beginning of the answer. */
 function ask(port: number, request: Buffer, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: HOST, port, signal })

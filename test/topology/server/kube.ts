@@ -1,6 +1,6 @@
 /**
- * Starts a real Kubernetes API: an API server on an etcd, without controllers and nodes. So nobody removes objects without an owner,
- * empties deleted namespaces, or fills aggregated roles, and no pod runs.
+ * A real Kubernetes API: an API server on an etcd, without controllers and nodes. So nobody removes objects without an owner, empties
+ * deleted namespaces, or fills aggregated roles, and no pod runs.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -24,15 +24,14 @@ export interface Persona {
 }
 
 export interface KubeOptions {
-  /** Users it knows in addition to `ADMIN`. */
   readonly personas?: readonly Persona[]
   /** Additional flags of the API server, for example `--min-request-timeout=10`. */
   readonly flags?: readonly string[]
-  /** Will pods use it? Then it requires service accounts, which a controller creates, and tells pods its address. */
+  /** Pods will use it: then it requires service accounts, which a controller creates, and tells pods its address. */
   readonly hasPods?: boolean
 }
 
-/** What a client of an API server needs to know. It can be sent as JSON. */
+/** Can be sent to clients as JSON. */
 export interface KubeFacts {
   readonly port: number
   /** Certificate to trust, in PEM. */
@@ -46,23 +45,22 @@ export interface KubeFacts {
   readonly folder: string
 }
 
-/** An API server as clients use it. */
 export interface KubeApi extends KubeFacts {
   /** `https://…`, without a slash at the end. */
   readonly url: string
-  /** Returns the token of a persona. Throws for a persona it was not started with. */
+  /** Throws for a persona it was not started with. */
   token(persona: string): string
   /** Writes a kubeconfig for a persona, for the server or for a proxy in front of it. Resolves with the path. */
   kubeconfig(persona: string, url?: string): Promise<string>
-  /** Runs `kubectl`, by default as `ADMIN`. */
+  /** By default as `ADMIN`. */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<Ended>
-  /** Sends a request to the API server, by default as `ADMIN`. */
+  /** By default as `ADMIN`. */
   request(call: KubeRequest): Promise<KubeAnswer>
-  /** Applies manifest files. Resolves when the kinds they define can be listed. Throws with kubectl's output when a manifest is refused. */
+  /** Resolves when the kinds that the files define can be listed. Throws with kubectl's output when a manifest is refused. */
   apply(files: readonly string[]): Promise<void>
 }
 
-/** The API server. When it is stopped, killed or paused, etcd and all stored objects remain. */
+/** When it is stopped, killed or paused, etcd and all stored objects remain. */
 export interface KubeServer extends ServerProcess, KubeApi {
   readonly port: number
   readonly folder: string
@@ -129,7 +127,7 @@ const WITH_PODS = ['--kubelet-preferred-address-types=InternalIP', '--allow-priv
  */
 const WITHOUT_PODS = ['--disable-admission-plugins=ServiceAccount', '--endpoint-reconciler-type=none']
 
-/** Starts an API server that contains only its own default objects. */
+/** It contains only its own default objects. */
 export async function startKube({ personas = [], flags = [], hasPods = false }: KubeOptions = {}): Promise<KubeServer> {
   // Checked before anything is started.
   const path = binaryOf('kube-apiserver')
@@ -198,7 +196,7 @@ async function compact(url: string): Promise<void> {
     // etcd's gateway sends 64-bit numbers as text.
     return (await answer.json()) as { readonly header: { readonly revision: string } }
   }
-  // Reads a key that does not exist, because only the revision is needed.
+  // A key that does not exist: only the revision is needed.
   const { header } = await ask('range', { key: Buffer.of(0).toString('base64') })
   await ask('compaction', { revision: header.revision, physical: true })
 }
@@ -252,7 +250,6 @@ function flagsOf({ folder, port }: Place, etcd: EtcdServer): readonly string[] {
   ]
 }
 
-/** Returns a client of a running API server. */
 export function kubeApi({ port, ca, tokens, folder }: KubeFacts): KubeApi {
   const path = binaryOf('kubectl')
   const url = `https://${HOST}:${port}`
@@ -308,7 +305,7 @@ function tokenOf(tokens: Tokens, persona: string): string {
   return token
 }
 
-/** Returns the list paths of the kinds that manifests define. The API server serves them a moment after their definition is established. */
+/** The list paths of the kinds. The API server serves them a moment after their definition is established. */
 async function definedBy(files: readonly string[]): Promise<readonly string[]> {
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
   const documents = texts.flatMap((manifests) => parseAllDocuments(manifests))
@@ -342,7 +339,7 @@ function requestOf({ port, ca, tokens, agent }: Connecting, call: KubeRequest): 
   return promise
 }
 
-/** Parses an answer. Probes answer in plain text. */
+/** Probes answer in plain text. */
 function objectOf(answer: string): KubeAnswer['body'] {
   // JSON answers of the API server are objects. No other answer starts with a brace.
   return answer.startsWith('{') ? (JSON.parse(answer) as KubeAnswer['body']) : {}

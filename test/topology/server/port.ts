@@ -1,4 +1,3 @@
-/** Ports: free ones to be taken later, and servers of Node that listen on one. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
@@ -16,7 +15,7 @@ export const HOST = process.env['TEST_SERVERS_HOST'] ?? '127.0.0.1'
 const FIRST = 10_000
 const LAST = 32_000
 
-/** Finds `count` consecutive ports where nobody listens now, and keeps them for this process. Resolves with the first. */
+/** Reserves `count` consecutive ports for this process. Resolves with the first. */
 export async function freePorts(count: number): Promise<number> {
   for (;;) {
     const first = FIRST + Math.floor(Math.random() * (LAST - FIRST))
@@ -26,8 +25,8 @@ export async function freePorts(count: number): Promise<number> {
 }
 
 /**
- * Takes a port where nobody listens, unless it is another process's. That may be down: a server that starts again does so on its port. So
- * each process has its ports for UDP as well, which none of the servers uses, until it ends.
+ * Takes a port where nobody listens, unless another process has reserved it: its server may be down and start again. To reserve a port, a
+ * process binds it for UDP, which no server uses, until the process ends.
  */
 async function take(port: number): Promise<boolean> {
   const claim = createSocket('udp4').unref()
@@ -41,14 +40,14 @@ async function take(port: number): Promise<boolean> {
   }
 }
 
-/** A server of Node that listens. Disposal ends its connections, too. */
+/** Disposal ends its connections, too. */
 export interface Listener extends AsyncDisposable {
   /** `http://host:port`, no trailing slash. */
   readonly url: string
   readonly port: number
 }
 
-/** Makes a server listen: on loopback and on any port, unless said otherwise. */
+/** By default on loopback and any port. */
 export async function listening(server: Server, { host = '127.0.0.1', port = 0 } = {}): Promise<Listener> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -56,7 +55,6 @@ export async function listening(server: Server, { host = '127.0.0.1', port = 0 }
     socket.once('close', () => sockets.delete(socket))
   })
   await once(server.listen(port, host), 'listening')
-  // The server listens on a port, so its address is an `AddressInfo`.
   const address = server.address() as AddressInfo
   return {
     url: `http://${host}:${address.port}`,

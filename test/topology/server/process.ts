@@ -15,21 +15,19 @@ import { processesWith } from '../../soak/process-tree.ts'
 import { poll } from '../../time/poll.ts'
 import { freePorts } from './port.ts'
 
-/** Describes how to start one kind of server. */
 export interface Recipe {
   readonly name: string
   /** Number of ports it needs. Default: 1. */
   readonly portsCount?: number
   /** The port to serve on. Absent = any free port. */
   readonly port?: number
-  /** Prepares a start. Runs once for each set of ports that is tried. */
+  /** Runs once for each set of ports that is tried. */
   prepare?(place: Place): Promise<void>
   command(place: Place): { readonly path: string; readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv }
-  /** Asks the server, or reads in its log, whether it serves. May throw or reject, which means not yet. */
+  /** Asks the server, or reads its log. To throw or reject means not yet. */
   isReady(place: Place, signal: AbortSignal, log: () => string): Promise<boolean>
 }
 
-/** The folder and ports of one server. */
 export interface Place {
   readonly folder: string
   /** The first of its ports: the one it serves on. */
@@ -84,7 +82,7 @@ folder=$1; shift
 exec "$@" 3<&-
 `
 
-/** Starts a server. Resolves when it serves. Throws with the end of its log when it does not start. */
+/** Resolves when the server serves. Throws with the end of its log when it does not start. */
 export async function startServer(recipe: Recipe): Promise<ServerProcess> {
   const folder = await mkdtemp(join(tmpdir(), `platen-${recipe.name}-`))
   try {

@@ -1,4 +1,4 @@
-/** Starts a real Redis, durable by its append-only file. */
+/** A real Redis, durable by its append-only file. */
 import { writeFile } from 'node:fs/promises'
 import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
@@ -12,9 +12,9 @@ import { type Place, type ServerProcess, startServer } from './process.ts'
 export interface RedisOptions {
   /** Password that clients must send. Absent = none. */
   readonly password?: string
-  /** Does it accept only TLS? By this identity, or by one of its own. */
+  /** Accepts only TLS. `true` = with its own identity. */
   readonly tls?: boolean | ServerIdentity
-  /** A client certificate that it accepts. Absent = it asks for none. */
+  /** The client certificate that it requires. Absent = it asks for none. */
   readonly client?: Certificate
 }
 
@@ -23,13 +23,12 @@ export interface RedisServer extends ServerProcess {
   /** `redis://…` or `rediss://…`, with the password. */
   readonly url: string
   readonly password: string | undefined
-  /** What a TLS client needs: the CA, and the name on the certificate. */
+  /** For TLS clients. */
   readonly tls: { readonly ca: string; readonly servername: string } | undefined
-  /** Writes the files of an identity, which it reads again at `CONFIG SET` with the returned words. */
+  /** Writes the files. Redis reads them at `CONFIG SET` with the returned words. */
   writeIdentity(identity: ServerIdentity): Promise<readonly string[]>
 }
 
-/** What a client needs to connect. */
 type Access = Pick<RedisServer, 'tls' | 'password'>
 
 const NAME = 'redis.example.test'
@@ -61,7 +60,7 @@ export async function startRedis({ password, tls = false, client }: RedisOptions
   return { ...server, host: HOST, url, password, tls: trust, writeIdentity: written }
 }
 
-/** Settings with which the service's client connects to such a server. A call may take far longer than it does, as the machine may be busy. */
+/** For the service's client. The limit of a call is generous, because the machine may be busy. */
 export function redisSettings(
   { host, port, password, tls }: Pick<RedisServer, 'host' | 'port' | 'password' | 'tls'>,
   callMsMax = 20_000,
@@ -75,7 +74,7 @@ export function redisSettings(
   } as const
 }
 
-/** Writes the files. Returns the directives that name them. Paths are relative to the data folder, Redis's working directory. */
+/** Returns the directives that name the files. Paths are relative to the data folder, Redis's working directory. */
 async function writeIdentity(
   folder: string,
   { key, cert, clientsCa }: ServerIdentity,
@@ -90,7 +89,7 @@ async function writeIdentity(
   ]
 }
 
-/** Does Redis answer? Throws when nobody listens, or when it closes the connection. */
+/** Throws when nobody listens, or when Redis closes the connection. */
 function answers({ port }: Place, { tls, password }: Access, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = tls ? connectSecurely({ host: HOST, port, ...tls }) : connectPlain({ host: HOST, port })

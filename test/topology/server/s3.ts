@@ -19,12 +19,11 @@ export interface S3Server extends ServerProcess {
   readonly endpoint: string
   readonly region: string
   readonly credentials: S3Credentials
-  /** What a TLS client needs. */
   readonly tls: { readonly ca: string } | undefined
-  /** Adds an account with the rights on all buckets, to an S3 with accounts. */
+  /** With the rights on all buckets. Needs `hasAccounts`. */
   addAccount(credentials: S3Credentials): Promise<void>
   removeAccount(accessKeyId: string): Promise<void>
-  /** Changes its identity. New connections meet it when this resolves. The certificate must be another one. */
+  /** Changes the identity. When this resolves, new connections meet it. Needs another certificate. */
   present(identity: ServerIdentity): Promise<void>
   empty(): Promise<void>
 }
@@ -35,9 +34,9 @@ export interface S3Credentials {
 }
 
 export interface S3Options {
-  /** Does it accept only TLS? By this identity, or by one of its own. */
+  /** Accepts only TLS. `true` = with its own identity. */
   readonly tls?: boolean | ServerIdentity
-  /** Can it have accounts besides the root account? It then answers strangers like Amazon's S3, and else in its own way. */
+  /** Can have accounts besides the root account. Only then does it answer strangers like Amazon's S3. */
   readonly hasAccounts?: boolean
 }
 
@@ -45,7 +44,7 @@ const NAME = 's3.example.test'
 const HEALTH = '/health'
 const CREDENTIALS = { accessKeyId: 'platen-test', secretAccessKey: 'platen-test-secret' }
 const NAMESPACE: S3Namespace = { bucket: 'platen', prefix: '', installation: 'platen' }
-/** Far longer than it takes, because the machine may be busy. */
+/** Generous, because the machine may be busy. */
 const OPEN_MS_MAX = 60_000
 
 export async function startS3(
@@ -88,7 +87,7 @@ export async function startS3(
       ADMIN_ENDPOINT_URL: endpointOf(server.port),
       ADMIN_ACCESS_KEY: CREDENTIALS.accessKeyId,
       ADMIN_SECRET_KEY: CREDENTIALS.secretAccessKey,
-      // It takes no certificates.
+      // The command accepts no CA.
       ADMIN_ALLOW_INSECURE: `${identity !== undefined}`,
     }
     await promisify(execFile)(path, ['admin', ...args], { env })
@@ -117,7 +116,6 @@ export async function startS3(
   }
 }
 
-/** The settings with which a process finds it. */
 export function s3Settings({ endpoint, region, credentials }: S3Server): Readonly<Record<string, string>> {
   return {
     PLATEN_S3_ENDPOINT: endpoint,
@@ -129,7 +127,6 @@ export function s3Settings({ endpoint, region, credentials }: S3Server): Readonl
   }
 }
 
-/** Opens the store of an installation as its processes do. */
 export function openStore(s3: S3Server, namespace: Partial<S3Namespace> = {}): Promise<ArtifactStore & Disposable> {
   const options = {
     isPathStyle: true,
@@ -145,7 +142,7 @@ async function writeIdentity(folder: string, { key, cert }: ServerIdentity): Pro
   await writeFile(join(folder, 'cert.pem'), cert)
 }
 
-/** Does it answer? `fetch` takes no certificates. */
+/** `fetch` accepts no CA. */
 function answers(url: string, ca: string | undefined, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const options = { signal, ...(ca !== undefined && { ca }) }

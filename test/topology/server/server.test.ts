@@ -135,7 +135,7 @@ describe('a server', () => {
 async function ask<T>(server: Pick<RedisServer, 'url' | 'tls'>, question: (client: Redis) => Promise<T>): Promise<T> {
   const once = { maxRetriesPerRequest: 0, retryStrategy: () => null, lazyConnect: true }
   const client = new Redis(server.url, { ...once, ...(server.tls && { tls: server.tls }) })
-  // A failed connection rejects with "closed" only. The reason comes as an event.
+  // A failed connection only rejects with "closed". The reason comes as an event.
   const faults: Error[] = []
   client.on('error', (error) => faults.push(error))
   try {

@@ -12,7 +12,7 @@ export const VERSIONS = {
   /** The previous major version. The chart is tested with it, too. */
   helm3: '3.22.0',
   kubeScore: '1.20.0',
-  // Of these, only the resource definitions are used.
+  // Only the resource definitions of these are used.
   keda: '2.21.0',
   gatewayApi: '1.6.3',
   prometheusOperator: '0.85.0',

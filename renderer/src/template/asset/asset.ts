@@ -1,6 +1,6 @@
 /**
  * Checks a template's assets before it is published: each asset is what its name says, undamaged, and within its limits, and every font of
- * the template is a font file. So no render fails or prints a gap because of a file that was bad from the start.
+ * the template is a font file.
  */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { Asset, TemplateSource } from '@platen/contract/domain/tenant.ts'
@@ -9,17 +9,16 @@ import { checkImage } from './image.ts'
 import { ASSET_KINDS, type AssetKind, collectionOf, isFontKind, kindOf, kindOfName } from './kind.ts'
 import { checkScript, isScriptName } from './script.ts'
 
-/** What is wrong with the assets of a template. One sentence per fault, each naming its asset. */
+/** One sentence per fault, each naming its asset. */
 export async function assetFaults(source: TemplateSource, assets: readonly Asset[]): Promise<readonly string[]> {
   const fonts = new Set((source.fonts ?? []).map(({ asset }) => asset))
   const isDrawn = (name: string) => source.reactPdf !== undefined && fonts.has(name)
   const ofAssets: string[] = []
-  // One after the other: only one unpacked font is in memory.
+  // One after the other, so that only one unpacked font is in memory.
   for (const asset of assets) ofAssets.push(...(await faultOf(asset, { isDrawn: isDrawn(asset.name) })))
   return [...ofAssets, ...(source.fonts ?? []).flatMap((font) => faultOfFont(font, assets))]
 }
 
-/** `isDrawn`: whether react_pdf draws with the asset as a font. */
 async function faultOf(asset: Asset, { isDrawn }: { isDrawn: boolean }): Promise<readonly string[]> {
   try {
     const unfit = await inspect(asset)
@@ -57,7 +56,7 @@ async function inspect({ name, bytes }: Asset): Promise<string | undefined> {
   return undefined
 }
 
-/** An `.otf` file often has TrueType outlines. Both kinds work the same for everyone. */
+/** An `.otf` file often has TrueType outlines. Every engine treats both kinds alike. */
 function isSfnt(...kinds: readonly AssetKind[]): boolean {
   return kinds.every((kind) => kind === 'ttf' || kind === 'otf')
 }

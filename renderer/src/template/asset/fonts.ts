@@ -1,10 +1,9 @@
-/** The font families that a document names, and the faces that they mean. */
 import type { FontReference } from '@platen/contract/domain/tenant.ts'
 import { DEFAULT_FAMILIES, DEFAULT_FAMILY, METRIC_FAMILIES } from './font/default-fonts.ts'
 
 /**
- * Names of fonts that are not there, and the family that each means: one of equal widths where there is one. Chromium requests its generic
- * families by the names of Microsoft's fonts, so each of these means the same as its generic name.
+ * Names of fonts that are not installed, by the family that replaces them: one of equal widths where there is one. Chromium requests its
+ * generic families by the names of Microsoft's fonts, so each of these has the same family as its generic name.
  */
 export const ALIASES: Readonly<Record<string, readonly string[]>> = {
   Arimo: ['sans-serif', 'system-ui', 'Arial', 'Helvetica', 'Segoe UI', 'Roboto', 'Inter'],
@@ -14,7 +13,6 @@ export const ALIASES: Readonly<Record<string, readonly string[]>> = {
   'DejaVu Sans Mono': ['Menlo', 'Monaco'],
 }
 
-/** What each name means. */
 const MEANINGS: ReadonlyMap<string, string> = new Map(
   Object.entries(ALIASES).flatMap(([family, names]) => names.map((name) => [name, family] as const)),
 )
@@ -30,14 +28,12 @@ export const FACE_NAMES = [
   { name: `${name}-Bold${slanted}`, family, weight: 700, style: 'italic' } as const,
 ])
 
-/** Each family that a react_pdf document can name. */
 export const FAMILIES: ReadonlySet<string> = new Set([
   ...DEFAULT_FAMILIES,
   ...MEANINGS.keys(),
   ...FACE_NAMES.map(({ name }) => name),
 ])
 
-/** The families that a message lists: those for text. */
 export const TEXT_FAMILIES: readonly string[] = [
   ...DEFAULT_FAMILIES.slice(0, DEFAULT_FAMILIES.indexOf(METRIC_FAMILIES[0])),
   'Helvetica',
@@ -48,22 +44,18 @@ export const TEXT_FAMILIES: readonly string[] = [
   'monospace',
 ]
 
-/** Maps the family names of a template's author to the names that react-pdf knows. No author can write the latter. */
+/** Maps the family names of a template's author to names for react-pdf, which no author can write. */
 export type Families = ReadonlyMap<string, string>
 
 /** Has a glyph for every character: a box for a visible one, and nothing for an invisible one. */
 export const LAST_RESORT = 'last resort'
 
-/**
- * A family and its fallbacks for missing letters. A template's own family hides a default family of the same name. `LAST_RESORT` asks the
- * families of other scripts.
- */
+/** A template's own family hides a default family of the same name. `LAST_RESORT` asks the families of other scripts. */
 export function withFallback(names: readonly string[], families: Families): readonly string[] {
   const known = names.map((name) => families.get(name) ?? MEANINGS.get(name) ?? name)
   return [...new Set([...known, DEFAULT_FAMILY, LAST_RESORT])]
 }
 
-/** The face of a family that CSS would choose. */
 export function faceFor<Face extends Pick<FontReference, 'weight' | 'style'>>(
   faces: readonly Face[],
   { weight, style }: Pick<FontReference, 'weight' | 'style'>,
@@ -83,10 +75,7 @@ export function faceFor<Face extends Pick<FontReference, 'weight' | 'style'>>(
   return candidates.toSorted((left, right) => distance(left) - distance(right))[0]
 }
 
-/**
- * Replaces presentation forms (ﬁ, ﷺ, the four shapes of an Arabic letter) by their letters. Fonts choose forms themselves; text consists of
- * letters.
- */
+/** Replaces presentation forms (ﬁ, ﷺ, the four shapes of an Arabic letter) by their letters. Fonts choose the forms themselves. */
 export function plainText(text: string): string {
   return text.replace(/[\uFB00-\uFDFF\uFE70-\uFEFC]/g, (form) => form.normalize('NFKC'))
 }

@@ -1,4 +1,3 @@
-/** The characters that no font of a document draws. Pure. */
 import type { Warning } from '@platen/contract/domain/warning.ts'
 import type { Font } from 'fontkit'
 import { EMOJI_FAMILY } from './font/default-fonts.ts'
@@ -10,7 +9,6 @@ export const MISSING_GLYPHS_NAMED_MAX = 10
 /** Controls, blanks, and what Unicode calls ignorable (joiners, variation selectors, soft hyphens). They are invisible. */
 const INVISIBLE = /[\p{Cc}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
 
-/** Whether a reader misses this character if it is not drawn. */
 export function isVisible(character: string): boolean {
   return !INVISIBLE.test(character)
 }
@@ -20,18 +18,17 @@ export function isVisible(character: string): boolean {
  * not have, or that are empty though a reader expects to see something.
  */
 export function isDrawn(font: Font, codePoint: number): boolean {
-  // On an object over it, because a font keeps its glyphs.
+  // Through an object over the font, because a font keeps its glyphs.
   const { id, path } = Object.assign<Font, object>(Object.create(font), { _glyphs: {} }).glyphForCodePoint(codePoint)
   return id < font.numGlyphs && (path.commands.length > 0 || !isVisible(String.fromCodePoint(codePoint)))
 }
 
-/** The fonts and the language of a document. */
 export interface GlyphSource {
   readonly faces: readonly { readonly family: string }[]
   readonly locale?: string | undefined
 }
 
-/** The warning about `characters`: each is one code point, in document order. Undefined if there is nothing to warn about. */
+/** `characters` are single code points in document order. Undefined if there is nothing to warn about. */
 export function missingGlyphs(characters: Iterable<string>, { faces, locale }: GlyphSource): Warning | undefined {
   const distinct = Array.from(new Set(characters)).filter(isVisible)
   if (distinct.length === 0) return undefined
@@ -44,14 +41,14 @@ export function missingGlyphs(characters: Iterable<string>, { faces, locale }: G
   return { code: 'missing_glyph', message: `${message}${remedy}` }
 }
 
-/** The first family that is for such characters, if it is not there. */
+/** The first family for such a character, if it is not installed. */
 function absentFamily(character: string, present: ReadonlySet<string>, locale: string | undefined): string | undefined {
   const isEmoji = /^\p{Emoji_Presentation}/u.test(character)
   const [first] = isEmoji ? [EMOJI_FAMILY] : fallbackFamilies(character, locale)
   return first === undefined || present.has(first) ? undefined : first
 }
 
-/** The Unicode notation: `U+1F600`. */
+/** Unicode notation, such as `U+1F600`. */
 function nameOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }

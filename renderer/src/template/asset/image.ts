@@ -1,6 +1,6 @@
 /**
- * Checks an image file before anything draws it. If react-pdf cannot read a file, it prints a warning and leaves a gap. It also unpacks
- * whatever size a PNG claims, and throws on a bad PNG where nobody can catch the error.
+ * Checks an image file before anything draws it. If react-pdf cannot read a file, it prints a warning and leaves a gap. It also unpacks a
+ * PNG of any claimed size, and throws on a bad PNG where nobody can catch the error.
  */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { ImageKind } from './kind.ts'
@@ -8,9 +8,9 @@ import { checkPixels, type PixelSize } from './pixel.ts'
 import { checkPng } from './png.ts'
 
 /**
- * Checks an image and returns its size, or undefined for an SVG, whose size is not needed. Reads PNG and JPEG completely. Reads only the
- * headers of GIF and WebP, which only a browser draws, and of a GIF that of its first frame. Throws `ServiceError` with `asset_unavailable`;
- * the message does not name the file.
+ * Returns the size, or undefined for an SVG, whose size is not needed. Reads PNG and JPEG completely. Reads only the headers of GIF (also
+ * of its first frame) and WebP, because only a browser draws them. Throws `ServiceError` with `asset_unavailable`; the message does not
+ * name the file.
  */
 export function checkImage(kind: ImageKind, data: Buffer): PixelSize | undefined {
   try {
@@ -33,8 +33,7 @@ export function checkImage(kind: ImageKind, data: Buffer): PixelSize | undefined
 }
 
 /**
- * Checks an image from another host that goes to a browser, as `checkImage` does. But does not unpack a PNG, because the time for that
- * grows with its pixels. Throws the same errors.
+ * Like `checkImage`, for an image from another host that goes to a browser. Does not unpack a PNG, because that time grows with its pixels.
  */
 export function checkImageHeader(kind: ImageKind, bytes: Uint8Array): PixelSize | undefined {
   // A private copy: the bytes may be shared memory, which cannot be decoded to text.
@@ -44,7 +43,6 @@ export function checkImageHeader(kind: ImageKind, bytes: Uint8Array): PixelSize 
   return checkPixels({ width: data.readUInt32BE(16), height: data.readUInt32BE(20) })
 }
 
-/** Includes the size at the start of the header. */
 const PNG_HEADER_BYTES = 24
 
 function refusal(reason: string, cause?: unknown): ServiceError {
@@ -53,7 +51,7 @@ function refusal(reason: string, cause?: unknown): ServiceError {
 
 /** Baseline, extended and progressive: the forms that PDF supports. */
 const JPEG_FRAMES = [0xc0, 0xc1, 0xc2]
-/** Frames of other forms. Three markers in this range are tables. */
+/** Three markers in this range are tables. */
 const isOtherFrame = (marker: number) => marker >= 0xc3 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
 const START_OF_SCAN = 0xda
 const END_OF_IMAGE = Buffer.from([0xff, 0xd9])
@@ -94,7 +92,7 @@ function checkGif(data: Buffer): PixelSize {
   const hasColors = (flags & 0x80) !== 0
   let at = GIF_HEADER_BYTES + (hasColors ? 3 * 2 ** ((flags & 7) + 1) : 0)
   for (; data.readUInt8(at) === GIF_EXTENSION; at += 1) {
-    // After its label come pieces, each behind its length. The last has none.
+    // After the label come blocks, each preceded by its length. A length of 0 ends them.
     at += 2
     while (data.readUInt8(at) !== 0) at += 1 + data.readUInt8(at)
   }
@@ -105,7 +103,6 @@ function checkGif(data: Buffer): PixelSize {
   })
 }
 
-/** The three forms of the format: extended, lossless and lossy. */
 function checkWebp(data: Buffer): PixelSize {
   // The size field counts only the bytes after it.
   if (data.readUInt32LE(4) + 8 > data.length) throw refusal('the image is damaged')
@@ -151,7 +148,7 @@ function checkSvg(data: Buffer): void {
   }
 }
 
-/** It names a kind of document that every SVG is of, and says no more. */
+/** A DOCTYPE without a part in brackets declares nothing. */
 const DOCTYPE = /^<!DOCTYPE\s(?:[^"'[\]<>]|"[^"]*"|'[^']*')*>/i
 const DOCTYPE_CHARS_MAX = 1000
 

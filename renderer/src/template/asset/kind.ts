@@ -1,6 +1,5 @@
 /** Detects the kind of a file from its first bytes, whatever its name. Pure. */
 
-/** The kinds of files that a template may include, with their usual names. */
 export const ASSET_KINDS = {
   png: { name: 'a PNG image', extensions: ['png'], mediaType: 'image/png' },
   jpeg: { name: 'a JPEG image', extensions: ['jpg', 'jpeg'], mediaType: 'image/jpeg' },
@@ -23,7 +22,6 @@ export function isFontKind(kind: AssetKind): kind is FontKind {
   return FONT_KINDS.includes(kind)
 }
 
-/** The kind that a file name's extension declares, or undefined. */
 export function kindOfName(name: string): AssetKind | undefined {
   const extension = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
   // The type is derived from the keys of the table.

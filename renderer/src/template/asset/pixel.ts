@@ -1,4 +1,3 @@
-/** The size of an image, and its limit. Pure. */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { IMAGE_PIXELS_MAX } from '../limit.ts'
 
@@ -7,7 +6,7 @@ export interface PixelSize {
   readonly height: number
 }
 
-/** Checks a size and returns it. Throws `ServiceError` with `asset_unavailable` if the image is empty or too large. */
+/** Returns the size. Throws `ServiceError` with `asset_unavailable` if the image is empty or too large. */
 export function checkPixels({ width, height }: PixelSize): PixelSize {
   if (width === 0 || height === 0) throw new ServiceError('asset_unavailable', 'the image has no pixels')
   if (width * height <= IMAGE_PIXELS_MAX) return { width, height }

@@ -62,7 +62,7 @@ interface Png {
   readonly chunks: Chunks
   /** The rows of each pass: their number, their bytes including the filter byte, and their pixels. */
   readonly rows: readonly { readonly bytes: number; readonly count: number; readonly width: number }[]
-  /** All rows, unpacked. */
+  /** All rows, unpacked, still filtered. */
   readonly pixels: Buffer
 }
 
@@ -125,7 +125,7 @@ const FILTERS: readonly ((left: number, up: number, corner: number) => number)[]
   },
 ]
 
-/** Removes the filter from a row whose pixels have at most one byte. */
+/** Only for pixels of at most one byte. */
 function unfiltered(row: Buffer, above: Buffer): Buffer<ArrayBuffer> {
   const restored = Buffer.alloc(above.length)
   const filter = FILTERS[row.readUInt8(0)]
@@ -136,7 +136,7 @@ function unfiltered(row: Buffer, above: Buffer): Buffer<ArrayBuffer> {
   return restored
 }
 
-/** The pixels of a row, one byte each. */
+/** One byte per pixel. */
 function spread(row: Buffer, { bits, width }: { bits: number; width: number }): Buffer {
   const perByte = 8 / bits
   return Buffer.from(

@@ -1,10 +1,10 @@
-/** Scripts among the assets of a template: page JavaScript that its html source names. Pure. */
+/** Assets that are page JavaScript for the html source. Pure. */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 
 /** Bytes of one script. bwip-js has 1.1 MiB, Chart.js and KaTeX have a quarter of that each. */
 export const SCRIPT_BYTES_MAX = 2 * 1024 * 1024
 
-/** Whether an asset is a script. Only its name tells: JavaScript does not begin with anything special. */
+/** Only the name tells: JavaScript has no special first bytes. */
 export function isScriptName(name: string): boolean {
   return /\.m?js$/i.test(name)
 }

@@ -1,6 +1,6 @@
 /**
- * What the direction of text means for a style: the names that say start and end become left and right, as react-pdf knows them. The layout
- * itself follows the direction (see `correction.ts` of the engine). Pure.
+ * Turns start and end in the names of styles into left and right, which react-pdf knows, by the direction of the text. The layout itself
+ * follows the direction (see `correction.ts` of the engine). Pure.
  */
 import type { Node } from './node.ts'
 import { STYLES } from './primitive.ts'
@@ -9,36 +9,34 @@ export type Direction = 'ltr' | 'rtl'
 
 type Style = Readonly<Record<string, unknown>>
 
-/** Styles named as React Native and Yoga name them, which react-pdf does not know. */
+/** Names of React Native and Yoga that react-pdf does not know. */
 export const LOGICAL_STYLES: ReadonlySet<string> = new Set(
   `start end marginStart marginEnd paddingStart paddingEnd borderStart borderStartColor borderStartStyle borderStartWidth
   borderEnd borderEndColor borderEndStyle borderEndWidth borderTopStartRadius borderTopEndRadius borderBottomStartRadius
   borderBottomEndRadius`.split(/\s+/),
 )
 
-/** Every style that a template may name. */
 export const STYLE_NAMES: ReadonlySet<string> = new Set([...STYLES, ...LOGICAL_STYLES])
 
-/** The direction that a style sets. react-pdf ignores other values, and so do we. */
+/** Ignores other values, as react-pdf does. */
 export function directionOf(style: Style): Direction | undefined {
   const { direction } = style as { direction?: unknown }
   return direction === 'ltr' || direction === 'rtl' ? direction : undefined
 }
 
-/** The style with left and right in place of start and end. A name keeps its place, because of two names for one edge the last wins. */
+/** Each name keeps its place: if two names set one edge, the last wins. */
 export function physicalStyle(style: Style, direction: Direction): Style {
   const entries = Object.entries(style)
   if (!entries.some(([name]) => LOGICAL_STYLES.has(name) || name.startsWith('@'))) return style
   return Object.fromEntries(
     entries.map(([name, value]) => {
-      // `propValue` makes a flat style of what is under a media query.
+      // `propValue` flattens the styles under a media query.
       if (name.startsWith('@')) return [name, physicalStyle(value as Style, direction)] as const
       return [physicalName(name, direction), value] as const
     }),
   )
 }
 
-/** The name that react-pdf knows for a style, of text in this direction. */
 export function physicalName(name: string, direction: Direction): string {
   if (!LOGICAL_STYLES.has(name)) return name
   const [start, end] = direction === 'ltr' ? (['Left', 'Right'] as const) : (['Right', 'Left'] as const)
@@ -47,11 +45,9 @@ export function physicalName(name: string, direction: Direction): string {
 }
 
 interface Place {
-  /** The direction of the parent. */
   readonly direction: Direction
-  /** Whether the element is a part of a paragraph. */
   readonly isInline: boolean
-  /** Whether it is inside a drawing, where nothing follows the direction. */
+  /** Inside a drawing, nothing follows the direction. */
   readonly isDrawing: boolean
 }
 
@@ -62,8 +58,8 @@ interface Directed {
 }
 
 /**
- * The direction of an element, and its style and content for react-pdf. There a paragraph has one direction. So text within a text that has
- * another one gets the characters that set it apart from the text around: it counts there as one neutral character, as `<bdi dir>` of HTML.
+ * The direction, style and content of an element for react-pdf, where a paragraph has one direction. So text of another direction within a
+ * text gets isolating characters: it counts as one neutral character there, like `<bdi dir>` in HTML.
  */
 export function directed(node: Node, props: Style, { direction: outer, isInline, isDrawing }: Place): Directed {
   if (props['style'] === undefined || isDrawing) return { content: node, direction: outer }

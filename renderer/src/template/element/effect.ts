@@ -1,6 +1,6 @@
 /**
- * Which styles react-pdf 4.9 draws on which elements. It reads the others without a word: `gap` on a text, `letterSpacing` in a drawing,
- * `border: 1`. A test holds these tables against react-pdf alone. Pure.
+ * Which styles react-pdf 4.9 draws on which elements. It silently ignores the others: `gap` on a text, `letterSpacing` in a drawing,
+ * `border: 1`. A test compares these tables with plain react-pdf. Pure.
  */
 import type { Json } from '@platen/lib/brand.ts'
 import { suggestion } from '@platen/lib/suggestion.ts'
@@ -8,15 +8,11 @@ import { physicalName } from './direction.ts'
 import type { Primitive } from './primitive.ts'
 import { ignoredFault, isLength } from './style-form.ts'
 
-/** Where an element is, as far as its styles depend on it. */
 export interface EffectPlace {
-  /** Whether it is inside `<Svg>`. */
   readonly isDrawing: boolean
-  /** Whether it is a part of a paragraph. */
   readonly isInline: boolean
 }
 
-/** What is drawn of a box among its siblings. */
 const BOX = wordsOf(`alignSelf aspectRatio backgroundColor border borderBottom borderBottomColor borderBottomLeftRadius
   borderBottomRightRadius borderBottomStyle borderBottomWidth borderColor borderLeft borderLeftColor borderLeftStyle borderLeftWidth
   borderRadius borderRight borderRightColor borderRightStyle borderRightWidth borderStyle borderTop borderTopColor borderTopLeftRadius
@@ -24,16 +20,15 @@ const BOX = wordsOf(`alignSelf aspectRatio backgroundColor border borderBottom b
   margin marginBottom marginHorizontal marginLeft marginRight marginTop marginVertical maxHeight maxWidth minHeight minWidth opacity
   overflow position right shapeOutside top transform transformOrigin transformOriginX transformOriginY width zIndex`)
 const PADDING = wordsOf('padding paddingBottom paddingHorizontal paddingLeft paddingRight paddingTop paddingVertical')
-/** How the boxes in a box are arranged. */
 const ARRANGEMENT = wordsOf('alignContent alignItems columnGap flexDirection flexWrap gap justifyContent rowGap')
 const FONT = wordsOf('fontFamily fontSize fontStyle fontWeight')
-/** What texts inherit from boxes. */
+/** Texts inherit these from boxes. */
 const INHERITED = [
   ...FONT,
   ...wordsOf(`color direction fontFeatureSettings hyphens letterSpacing lineHeight opacity overflowWrap textAlign textDecoration
   textTransform`),
 ]
-/** What a text does not inherit. */
+/** Texts do not inherit these. */
 const LETTERS = wordsOf('textDecorationColor textDecorationStyle verticalAlign')
 const PARAGRAPH = wordsOf('maxLines textIndent textOverflow')
 const PICTURE = wordsOf('objectFit objectPosition objectPositionX objectPositionY')
@@ -47,11 +42,10 @@ const FIELD = new Set(BOX)
 const FLOW_SET = new Set(FLOW)
 const OF_TEXT: ReadonlySet<string> = new Set([...BOX, ...PADDING, ...INHERITED, ...LETTERS, ...PARAGRAPH])
 
-/** What is drawn of each element in the flow of a page. */
 const IN_FLOW: Readonly<Record<string, ReadonlySet<string>>> = {
-  // Texts inherit what needs no computing.
+  // Except the styles that react-pdf must compute first.
   DOCUMENT: without(INHERITED, 'fontWeight lineHeight'),
-  // A page has its width by `size`, its height too or by these styles, and no siblings.
+  // A page gets its width from `size`, its height from `size` or from these styles, and has no siblings.
   PAGE: without(
     FLOW,
     'alignSelf aspectRatio clear display flex flexBasis flexGrow flexShrink float minWidth position shapeOutside width zIndex',
@@ -63,7 +57,7 @@ const IN_FLOW: Readonly<Record<string, ReadonlySet<string>>> = {
   TEXT: OF_TEXT,
   IMAGE: new Set([...BOX, ...PADDING, ...PICTURE]),
   NOTE: new Set([...BOX, ...PADDING]),
-  // Its drawing does not inherit a style, except the font that we hand on.
+  // Its drawing inherits no style but the font, which we pass on.
   SVG: new Set([...BOX, ...PADDING, 'fontFamily']),
   TEXT_INPUT: FIELD,
   SELECT: FIELD,
@@ -95,13 +89,11 @@ function without(names: readonly string[], left: string): ReadonlySet<string> {
   return new Set(names.filter((name) => !gone.has(name)))
 }
 
-/** The styles that are drawn of an element at a place. */
 export function stylesDrawn({ tag }: Primitive, { isDrawing, isInline }: EffectPlace): ReadonlySet<string> {
   if (isDrawing) return IN_DRAWING[tag] ?? (SHAPES.has(tag) ? OF_SHAPE : NONE)
   return (isInline ? IN_TEXT[tag] : IN_FLOW[tag]) ?? NONE
 }
 
-/** An element in a message. */
 export function elementWords(name: string, { isDrawing, isInline }: EffectPlace): string {
   if (isDrawing) return `<${name}> in <Svg>`
   return isInline ? `<${name}> in <Text>` : `<${name}>`
@@ -109,7 +101,7 @@ export function elementWords(name: string, { isDrawing, isInline }: EffectPlace)
 
 const SHAPES = new Set(['PATH', 'RECT', 'LINE', 'CIRCLE', 'ELLIPSE', 'POLYLINE', 'POLYGON'])
 
-/** Props of a drawing that react-pdf takes, and draws nothing of, by the element that has them. */
+/** Props of a drawing that react-pdf accepts but does not draw, by element. */
 const UNDRAWN_PROPS: Readonly<Record<string, readonly string[]>> = {
   TEXT: [...STROKE, 'fillRule', 'visibility'],
   TSPAN: [...STROKE, ...wordsOf('clipPath fillOpacity fillRule transform visibility')],
@@ -117,10 +109,7 @@ const UNDRAWN_PROPS: Readonly<Record<string, readonly string[]>> = {
   G: ['visibility'],
 }
 
-/**
- * Why nothing is drawn of a prop of a drawing, as the end of a sentence about it. `others` are all props of the element. Undefined if it
- * is drawn.
- */
+/** Says why a prop of a drawing is not drawn, as the end of a sentence about it. Undefined if it is drawn. */
 export function propWithoutEffect(
   { tag }: Primitive,
   name: string,
@@ -135,7 +124,7 @@ export function propWithoutEffect(
   return name === 'visibility' ? 'has no effect: leave the element out' : 'has no effect on letters'
 }
 
-/** Whether a value asks for what is there without it, as in a style that several elements share. */
+/** Whether a value asks for the default, as a style that several elements share may. */
 function asksForNothing(value: unknown): boolean {
   return typeof value === 'string' ? NOTHING.includes(value) : value === 0 || value === null || value === undefined
 }
@@ -144,15 +133,14 @@ const NOTHING = ['none', 'normal', 'auto', 'visible', 'initial', 'unset', 'inher
 
 type Style = Readonly<Record<string, unknown>>
 
-/** The styles that are drawn of an element, and its name. */
 interface Drawn {
   readonly drawn: ReadonlySet<string>
   readonly of: string
 }
 
 /**
- * Returns a function that finds what react-pdf draws nothing of in a style, or something else than it says: sentences that begin with the
- * name of the style. It looks at each object only once. For one document.
+ * For one document. Finds the entries of a style that react-pdf does not draw, or draws differently. Returns a sentence for each. Reads
+ * each style object only once.
  */
 export function openUndrawn(): (style: Style, element: Drawn) => readonly string[] {
   const found = new WeakMap<Style, Map<ReadonlySet<string>, readonly string[]>>()
@@ -167,7 +155,7 @@ export function openUndrawn(): (style: Style, element: Drawn) => readonly string
 
 function undrawnIn(style: Style, element: Drawn): readonly string[] {
   return Object.entries(style).flatMap(([name, value]) => {
-    // `propValue` makes a flat style of what is under a media query.
+    // `propValue` flattens the styles under a media query.
     if (name.startsWith('@')) return undrawnIn(value as Style, element)
     const fault = styleWithoutEffect(name, value, { ...element, others: style })
     return fault === undefined ? [] : [`the style ${name} ${fault}`]
@@ -175,11 +163,10 @@ function undrawnIn(style: Style, element: Drawn): readonly string[] {
 }
 
 interface StyleUse extends Drawn {
-  /** The style that it is a part of. */
   readonly others: Style
 }
 
-/** Why nothing is drawn of one entry of a style, as the end of a sentence about it. Undefined if it is drawn, or asks for nothing. */
+/** Says why one entry of a style is not drawn, as the end of a sentence about it. Undefined if it is drawn, or asks for the default. */
 export function styleWithoutEffect(name: string, value: unknown, { drawn, of, others }: StyleUse): string | undefined {
   const plain = physicalName(name, 'ltr')
   if (!drawn.has(plain)) return asksForNothing(value) ? undefined : `has no effect on ${of}${adviceOn(plain, drawn)}`
@@ -191,13 +178,13 @@ function adviceOn(name: string, drawn: ReadonlySet<string>): string {
   if (name === 'flexFlow') return ': write flexDirection and flexWrap'
   if (name === 'justifySelf') return ': write alignSelf, or a margin of auto'
   if (name === 'visibility') return ': leave the element out'
-  // It holds texts, which do not inherit it.
+  // The element holds texts, which do not inherit the style.
   return OF_TEXT.has(name) && drawn.has('alignItems') ? ': write it on its <Text>' : ''
 }
 
 type Fault = (value: string | number, name: string, others: Style) => string | undefined
 
-/** Values that react-pdf takes and draws nothing of, or something else. */
+/** Finds values that react-pdf accepts but does not draw, or draws differently. */
 const VALUES = new Map<string, Fault>([
   ...['border', 'borderTop', 'borderRight', 'borderBottom', 'borderLeft'].map((name) => [name, borderFault] as const),
   ['textDecoration', oneOf('none underline line-through', ['underline line-through', 'line-through underline'])],
@@ -223,14 +210,14 @@ function oneOf(words: string, others: readonly string[] = []): Fault {
     choices.includes(`${value}`) ? undefined : `must be one of ${choices.join(', ')}${suggestion(`${value}`, choices)}`
 }
 
-/** The shorthand as react-pdf reads it: three parts in this order. Of fewer it draws nothing. */
+/** The shorthand as react-pdf reads it: three parts in this order. With fewer it draws nothing. */
 const BORDER = /^-?\d+(?:\.\d+)?(?:in|mm|cm|pt|vw|vh|px|rem)?\s+(\S+)\s+(.+)$/
 const LINES = ['solid', 'dashed', 'dotted']
 
 function borderFault(value: string | number, name: string, others: Style): string | undefined {
   const text = `${value}`
   if (/^(?:none|0(?:pt|px)?)$/.test(text)) {
-    // Alone it asks for nothing.
+    // Without a `border` to overrule, it asks for the default.
     const isOverruled = name !== 'border' && ['border', 'borderWidth'].some((other) => !asksForNothing(others[other]))
     return isOverruled ? `has no effect: write ${name}Width: 0` : undefined
   }
@@ -245,7 +232,7 @@ function borderFault(value: string | number, name: string, others: Style): strin
 const OPERATION = /([a-z]+)\(([^()]*)\)/gi
 const OPERATIONS = wordsOf('matrix rotate scale scaleX scaleY skew skewX skewY translate translateX translateY')
 
-/** react-pdf passes over operations that it does not know, and over the units of numbers. */
+/** react-pdf ignores operations that it does not know, and the units of numbers. */
 function transformFault(value: string | number): string | undefined {
   for (const [, name = '', numbers = ''] of `${value}`.matchAll(OPERATION)) {
     if (!OPERATIONS.includes(name)) return `has ${name}, which has no effect${suggestion(name, OPERATIONS)}`

@@ -1,6 +1,6 @@
 /**
- * Reads the `src` of an `<Image>`: an asset of the template, a file of a host it lists, or a `data:` URL. Returns image bytes that
- * react-pdf can embed, checked before react-pdf sees them.
+ * Reads the `src` of an `<Image>`: an asset of the template, a file of a host it lists, or a `data:` URL. Checks the bytes before react-pdf
+ * sees them.
  */
 
 import { egressUrl } from '@platen/contract/domain/egress-url.ts'
@@ -20,26 +20,25 @@ import type { Node } from './node.ts'
 import type { Faults } from './prop.ts'
 import { readSvg } from './svg.ts'
 
-/** An image of pixels, which react-pdf embeds. */
 export interface PixelImage extends PixelSize {
   readonly data: Buffer
   readonly format: 'png' | 'jpg'
 }
 
-/** A drawing, as the elements that take its place. */
+/** An SVG file, as elements. */
 interface Drawing {
   readonly format: 'svg'
   readonly svg: Node
-  /** Of the file. */
+  /** Size of the SVG file. */
   readonly bytes: number
 }
 
 type ImageSource = PixelImage | Drawing
 
-/** Reads the image of a `src`. Throws `ServiceError` with `asset_unavailable`. The message names the source, shortened. */
+/** Throws `ServiceError` with `asset_unavailable`. The message names the source, shortened. */
 export type ReadImage = (src: string) => ImageSource
 
-/** Assets that were read, by digest. */
+/** By digest. */
 type KeptImages = Cache<ImageSource>
 
 export function keptImages(): KeptImages {
@@ -48,12 +47,12 @@ export function keptImages(): KeptImages {
   )
 }
 
-/** Elements take more memory than the text they are read from. */
+/** Elements take more memory than their text. */
 const BYTES_PER_SVG_BYTE = 8
 
 /**
- * Opens the images of one document, including those of hosts if there are any. Each image is checked once. An asset is checked once while
- * it is in the cache of its tenant, because tenants share nothing.
+ * Opens the images of one document. Checks each image once, and an asset once while it is in `kept`, the cache of its tenant: tenants share
+ * nothing.
  */
 export function openImages(assets: readonly Asset[], kept: KeptImages, remote?: RemoteImages): ReadImage {
   const images = new Map<string, ImageSource>()
@@ -80,10 +79,7 @@ export function openImages(assets: readonly Asset[], kept: KeptImages, remote?: 
   }
 }
 
-/**
- * A source as a message shows it: the name of an asset, or enough of a URL to find it. Of a URL with a host it shows only the host, because
- * the rest may be a secret.
- */
+/** A source for a message, shortened. Shows only the host of a URL, because the rest may be a secret. */
 function shown(src: string): string {
   const whole = HAS_HOST.test(src) ? `of ${URL.parse(src)?.hostname ?? 'no host'}` : src
   return whole.length > SHOWN_CHARS_MAX ? `${whole.slice(0, SHOWN_CHARS_MAX)}…` : whole
@@ -93,7 +89,7 @@ const HAS_HOST = /^https?:/i
 
 const SHOWN_CHARS_MAX = 70
 
-/** Reads images of hosts, up to the number and size that a document may have. */
+/** Limits the number and size of remote images of one document. */
 function openRemote(remote: RemoteImages | undefined, imageOf: (asset: Asset) => ImageSource): ReadImage {
   const { allowedHosts, fetched, needed } = remote ?? { allowedHosts: [], fetched: [], needed: new Set() }
   const used = new Map<string, number>()
@@ -135,7 +131,7 @@ function readDataUrl(src: string): ImageSource {
   return sourceOf(data, sha256(data))
 }
 
-/** The text of a data: URL. Many are not escaped at all, and then may have a percent sign of their own. */
+/** Many data: URLs are not escaped, and may contain a bare percent sign. */
 function unescaped(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -164,7 +160,6 @@ function sourceOf(data: Buffer, digest: string): ImageSource {
   return { data: named, format: kind === 'png' ? 'png' : 'jpg', ...size }
 }
 
-/** One transparent pixel. */
 const STAND_IN = sourceOf(
   Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
@@ -177,7 +172,7 @@ function refusal(reason: string): ServiceError {
   return new ServiceError('asset_unavailable', reason)
 }
 
-/** The image at an address: a text, or the `uri` of a react-pdf source. */
+/** `value` is an address, or a react-pdf source with a `uri`. */
 function imageOf(value: Json, read: ReadImage, faults: Faults): ImageSource {
   const address = isJsonObject(value) ? value['uri'] : value
   if (typeof address !== 'string') throw refusalAt(faults, 'must be a string such as asset:logo.png, or { uri }')
@@ -188,7 +183,7 @@ function imageOf(value: Json, read: ReadImage, faults: Faults): ImageSource {
   }
 }
 
-/** The pixels of an image, for a place that cannot have a drawing. Throws `asset_unavailable` with the position of `faults`. */
+/** For places that cannot have a drawing. Throws `asset_unavailable` with the position of `faults`. */
 export function pixelImageOf(value: Json, read: ReadImage, faults: Faults): PixelImage {
   const image = imageOf(value, read, faults)
   if (image.format === 'svg') throw refusalAt(faults, 'it shows PNG and JPEG; <Image> also shows SVG')
@@ -196,8 +191,8 @@ export function pixelImageOf(value: Json, read: ReadImage, faults: Faults): Pixe
 }
 
 /**
- * The `<Svg>` in place of an `<Image>` whose file is an SVG. Undefined if its file has pixels, or if it names none. The style of the
- * element says how large it is, else the file.
+ * The `<Svg>` in place of an `<Image>` whose file is an SVG. Undefined if its file has pixels, or if it names no file. The element's style
+ * sets the size, else the file does.
  */
 export function drawingOf(node: Node, read: ReadImage, faults: Faults): Node | undefined {
   const { src, source, cache: _cache, ...props } = node.props
@@ -210,7 +205,7 @@ export function drawingOf(node: Node, read: ReadImage, faults: Faults): Node | u
   return { ...image.svg, props: { ...drawn, ...own, ...props }, ...(node.line !== undefined && { line: node.line }) }
 }
 
-/** Whether an image has no address: a customer without a logo. */
+/** As for a customer without a logo. */
 export function hasNoAddress({ src = null, source = null }: JsonObject): boolean {
   return [src, source].every((value) =>
     isJsonObject(value) ? Object.keys(value).join() === 'uri' && isEmpty(value['uri']) : isEmpty(value),

@@ -1,7 +1,7 @@
 /**
  * Works around a defect of react-pdf: it multiplies a line height without a unit by the font size again in each layout of a page. Text that
- * is already set keeps its lines. But the result of a `render` function comes later and inherits the wrong value: lines as high as the
- * page. So we give such text the height that its author meant. Pure.
+ * is already laid out keeps its lines. But the result of a `render` function comes later and inherits the wrong value: lines as high as the
+ * page. So we give it a line height with a unit. Pure.
  */
 import { pointsOf } from '@platen/contract/domain/render-options.ts'
 import type { Props } from './prop.ts'
@@ -9,7 +9,7 @@ import type { Props } from './prop.ts'
 /** react-pdf's default font size. */
 const FONT_SIZE_PT = 18
 
-/** The line height of a style, with a unit. Undefined if the style sets none, or if the unit of its font size depends on the page. */
+/** The result has a unit. Undefined if the style sets no line height, or if the unit of its font size depends on the page. */
 export function lineHeightOf(style: Props): string | undefined {
   const height = textOf(style['lineHeight']).trim()
   const [, factor, percent] = /^(\d*\.?\d+)(%?)$/.exec(height) ?? []

@@ -1,4 +1,3 @@
-/** The tree of a component, as far as it was checked. */
 import type { JsonObject } from '@platen/lib/brand.ts'
 
 /** A node of the tree whose structure was checked. Its props and children are checked later, on the way down. */

@@ -6,7 +6,7 @@ import type { TemplateSource } from '@platen/contract/domain/tenant.ts'
 import { marginFault } from '../page-margins.ts'
 import type { Faults, Props } from './prop.ts'
 
-/** Metadata of the document: the author's if given. Template and version are always in the keywords. */
+/** The author's metadata wins, except for creator and producer. Template and version are always in the keywords. */
 export function documentProps(
   own: Props,
   template: Pick<TemplateSource, 'code' | 'name' | 'version' | 'locale'>,
@@ -23,17 +23,16 @@ export function documentProps(
 
 interface PageSettings {
   readonly options: RenderOptions
-  /** The font family of a page whose author names none. */
   readonly family: readonly string[]
   readonly faults: Faults
 }
 
 /**
- * Props of a page: the render's options override the author's props, and the default font is added. Throws an error of `faults`
- * for a size that is none, and `invalid_options` if the margins of the options leave no space.
+ * The render's options override the author's props, and the default font is added. Throws an error of `faults` for a wrong size, and
+ * `invalid_options` if the margins of the options leave no space.
  */
 export function pageProps(own: Props, { options, family, faults }: PageSettings): Props {
-  // `propValue` turns every style into a flat record.
+  // `propValue` has flattened the style.
   const style = { fontFamily: family, ...(own['style'] as Props | undefined) }
   const format = formatOf(own, options)
   const size = sizeOf({ ...own, ...format })
@@ -48,7 +47,7 @@ export function pageProps(own: Props, { options, family, faults }: PageSettings)
   }
 }
 
-/** For a landscape page, react-pdf swaps the sides, whichever is longer. So we put sides with known lengths in order here instead. */
+/** For a landscape page, react-pdf swaps the sides, whichever is longer. So we order sides of known lengths here. */
 function formatOf(own: Props, { page_size: size, orientation }: RenderOptions): Props {
   const turned = orientation ?? own['orientation'] ?? 'portrait'
   if (typeof size === 'string') return { size, orientation: turned }
@@ -67,24 +66,21 @@ function sizeFault({ width, height }: { width: number; height: number }): string
   return `each side of a page must be from ${PAGE_SIDE_PT_MIN} to ${PAGE_SIDE_PT_MAX} points`
 }
 
-/**
- * Whether a page is as high as its content. The fast pagination knows no such pages, except those that do not wrap.
- */
+/** The page is as high as its content. Of such pages, the fast pagination knows only those that do not wrap. */
 export function isGrowing(props: Props): boolean {
   return sizeOf(props).height === GROWING
 }
 
-/** The height of a page that is as high as its content. */
 const GROWING = Number.POSITIVE_INFINITY
 
-/** The sides of a page in points, as react-pdf computes them. */
+/** In points, as react-pdf computes them. */
 function sizeOf(props: Props): { width: number; height: number } {
   const { width, height } = sidesOf(props) ?? namedSize(typeof props['size'] === 'string' ? props['size'] : 'A4')
   const upright = { width, height: height ?? GROWING }
   return props['orientation'] === 'landscape' ? { width: upright.height, height: upright.width } : upright
 }
 
-/** The sides of a page size that is given as lengths, in points. Undefined for a named size. */
+/** In points. Undefined for a named size. */
 function sidesOf({ size, dpi }: Props): { width: number; height?: number } | undefined {
   if (typeof size !== 'object' || size === null) return undefined
   // `propValue` turns every size into a name, two sides, or an object of them.
@@ -92,7 +88,7 @@ function sidesOf({ size, dpi }: Props): { width: number; height?: number } | und
   return { width, ...(height !== undefined && { height }) }
 }
 
-/** Reads a side of a page as react-pdf does: a number means points, and the size of a pixel depends on the page. */
+/** As react-pdf does: a number means points, and a pixel depends on the page. */
 function lengthOf(side: number | string, dpi: unknown): number {
   if (typeof side === 'number') return side
   const number = Number.parseFloat(side)
@@ -101,7 +97,7 @@ function lengthOf(side: number | string, dpi: unknown): number {
 }
 
 const INCH = 25.4
-/** The largest size of each series, in millimetres. The next size has half its long side, and its short side. */
+/** The largest size of each series, in millimetres. Each next size halves the long side. */
 const SERIES: Readonly<Record<string, readonly [number, number]>> = {
   A: [841, 1189],
   B: [1000, 1414],
@@ -120,7 +116,7 @@ const OTHER_SIZES: Readonly<Record<string, readonly [number, number]>> = {
   TABLOID: [11 * INCH, 17 * INCH],
 }
 
-/** The sides of a named size in portrait, in points, exact to a millimetre. That is enough to check margins. */
+/** In portrait and in points, exact to a millimetre, which is enough to check margins. */
 function namedSize(name: string): { width: number; height: number } {
   const [, series = '', number = '0'] = /^([A-Z]+)(\d+)$/.exec(name.toUpperCase()) ?? []
   let [short, long] = OTHER_SIZES[name.toUpperCase()] ?? SERIES[series] ?? [210, 297]

@@ -2,7 +2,6 @@
  * The primitives of react-pdf that a template may use, the props of each, and the styles they share. Data only; `elements.ts` applies it.
  */
 
-/** What a prop's value must be. */
 export type PropKind =
   | 'flag'
   | 'number'
@@ -19,17 +18,16 @@ export type PropKind =
   | 'bookmark'
   | 'sides'
 
-/** The kind of parent that an element has. */
 export type ParentKind = 'root' | 'document' | 'flow' | 'link' | 'text' | 'note' | 'svg'
 
 export interface Primitive {
   /** react-pdf's own name for the element type. */
   readonly tag: string
   readonly within: readonly ParentKind[]
-  /** The kind of parent it is for its children. A primitive without this field takes no children. */
+  /** What its children see as their parent. Without this field it takes no children. */
   readonly holds?: ParentKind
   readonly props: Readonly<Record<string, PropKind>>
-  /** A prop without which react-pdf fails. */
+  /** react-pdf fails without this prop. */
   readonly required?: string
 }
 
@@ -48,7 +46,7 @@ const NODE = {
 } as const
 const WRAP = { ...NODE, wrap: 'flag' } as const
 const PICTURE = { ...NODE, src: 'image', source: 'image', cache: 'flag' } as const
-/** Fields of a form. PDF readers treat every `value` as text. */
+/** PDF readers treat every `value` as text. */
 const FIELD = {
   ...NODE,
   name: 'text',
@@ -60,7 +58,6 @@ const FIELD = {
 } as const
 const CHOICE = { ...FIELD, sort: 'flag', edit: 'flag', multiSelect: 'flag', noSpell: 'flag', select: 'list' } as const
 
-/** Presentation attributes of SVG elements. */
 const PAINT = {
   style: 'style',
   fill: 'text',
@@ -210,7 +207,7 @@ export const PRIMITIVES = {
   },
 } as const satisfies Record<string, Primitive>
 
-/** `<Text>` inside `<Svg>` is another element with the same name. */
+/** `<Text>` inside `<Svg>` is a different element. */
 const SVG_TEXT: Primitive = {
   tag: 'TEXT',
   within: ['svg'],
@@ -218,7 +215,6 @@ const SVG_TEXT: Primitive = {
   props: { ...PAINT, x: 'scalar', y: 'scalar' },
 }
 
-/** The primitive for a name as a child of `parentKind`. Undefined if no primitive has that name. */
 export function primitiveOf(name: string, parentKind: ParentKind): Primitive | undefined {
   if (name === 'Text' && parentKind === 'svg') return SVG_TEXT
   const known: Readonly<Record<string, Primitive>> = PRIMITIVES
@@ -241,7 +237,7 @@ export const REFUSED_PROPS: Readonly<Record<string, string>> = {
   format: 'it would put JavaScript into the PDF',
 }
 
-/** Every style that react-pdf knows, including shorthands, and those of our line breaker: hyphens and overflowWrap. */
+/** All styles of react-pdf with shorthands, and two of our line breaker: hyphens and overflowWrap. */
 export const STYLES: ReadonlySet<string> = new Set(
   `alignContent alignItems alignSelf aspectRatio backgroundColor border borderBottom borderBottomColor borderBottomLeftRadius
   borderBottomRightRadius borderBottomStyle borderBottomWidth borderColor borderLeft borderLeftColor borderLeftStyle

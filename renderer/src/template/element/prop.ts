@@ -1,5 +1,3 @@
-/** Turns one prop's value from an untrusted tree into a value that react-pdf may see. Pure. */
-
 import type { ServiceError } from '@platen/contract/domain/error.ts'
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/domain/limit.ts'
 import { isJsonObject, type Json } from '@platen/lib/brand.ts'
@@ -10,20 +8,18 @@ import type { PropKind } from './primitive.ts'
 import { ignoredFault, styleFault, TRANSFORM } from './style-form.ts'
 
 export type Props = Record<string, unknown>
-/** Makes the error of one element, or of one of its props. */
 export type Faults = (message: string, prop?: string) => ServiceError
 
-/** What the check of a prop needs: the errors of its position, and the font families besides the default ones. */
 interface PropScope {
   readonly faults: Faults
   readonly families: Families
-  /** Whether values that react-pdf ignores are refused, too. What was published must print. */
+  /** Refuses values that react-pdf would ignore, too. In a render they only warn, because a published template must print. */
   readonly isCheck?: boolean
-  /** Told of a style whose value react-pdf ignores, if that is not refused. */
+  /** Told of a style whose value react-pdf ignores, unless `isCheck` refuses it. */
   readonly onIgnored?: (message: string) => void
 }
 
-/** The value of a prop, checked by its kind. For images see `image.ts`. Throws the errors of `faults`. */
+/** Checks a value by the kind of its prop. For images see `image.ts`. Throws the errors of `faults`. */
 export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: PropScope): unknown {
   const { faults } = scope
   switch (kind) {
@@ -37,7 +33,7 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
       if (isScalar(value)) return String(value)
       throw faults('must be a string')
     case 'name':
-      // Written into the PDF unchanged. Any character other than a letter could begin another entry.
+      // Written into the PDF unchanged: a character that is not a letter could begin another entry.
       if (typeof value === 'string' && /^[a-z]+$/i.test(value)) return value
       throw faults('must be a name of letters')
     case 'scalar':
@@ -66,9 +62,8 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
   }
 }
 
-/** Drawing multiplies numbers and adds them. PDF readers accept numbers of 64 bits, some of fewer. */
+/** Drawing multiplies and adds numbers. Some PDF readers accept fewer than 64 bits. */
 const MAGNITUDE_MAX = 1e9
-/** Ten digits before a point. */
 const LARGE_IN_TEXT = /(?<![.\d])\d{10}/
 
 function boundedOf<Value extends number | string>(value: Value, faults: Faults): Value {
@@ -80,7 +75,7 @@ function boundedOf<Value extends number | string>(value: Value, faults: Faults):
 /** react-pdf reads the numeric beginning of an attribute of a drawing. */
 const MEASURE = /^\s*[-+]?\.?\d|^(?:auto|auto-start-reverse|none)$/
 
-/** Fields and their kinds. They are written into the PDF unchanged, so each must have its declared type. */
+/** They are written into the PDF unchanged, so each must have its declared type. */
 const BOOKMARK_FIELDS = {
   title: 'text',
   top: 'number',
@@ -109,8 +104,8 @@ function fieldsOf(value: Json, kinds: Readonly<Record<string, 'text' | 'number' 
 }
 
 /**
- * Readers act on links. Only schemes that open a page, a mail or a call are allowed, and anchors inside the document. An address in a PDF is
- * ASCII, so other characters are encoded as a browser does it.
+ * PDF readers act on links, so only schemes for a page, a mail or a call and anchors inside the document are allowed. An address in a PDF
+ * is ASCII: other characters are encoded as in a browser.
  */
 function linkOf(value: Json, faults: Faults): string {
   if (typeof value !== 'string') throw faults('must be a string')
@@ -131,7 +126,7 @@ function schemeOf(link: string): string | undefined {
   return /^\s*([a-z][a-z0-9+.-]*):/i.exec(link)?.[1]?.toLowerCase()
 }
 
-/** Why a link leads nowhere, as a sentence. Undefined if it leads somewhere, or is an anchor, whose target is known after the layout. */
+/** Says why a link leads nowhere. Undefined if it leads somewhere, or is an anchor: its target is known only after the layout. */
 export function brokenLink(value: Json): string | undefined {
   if (typeof value !== 'string' || schemeOf(value) !== undefined || /^#./.test(value)) return undefined
   if (value.trim() === '') return 'it is empty: leave the link out'
@@ -159,27 +154,23 @@ function sizeOf(value: Json, faults: Faults): unknown {
   throw faults('is not a page size; A4, LETTER, [width, height] and { width, height } are')
 }
 
-/**
- * A style or a list of styles as one flat record of known names. As in react-pdf, a later value wins, but a name keeps the place of its
- * first use.
- */
+/** Flattens a style or a list of styles. As in react-pdf, a later value wins, but a name keeps the place of its first use. */
 function styleOf(style: Json, scope: PropScope): Props {
   const flat: Props = {}
   for (const [name, value] of entriesOf(style, scope.faults)) flat[name] = styleValue(name, value, scope)
   return flat
 }
 
-/** An ordinary style has a few hundred characters. */
+/** Longer styles are not cached. An ordinary one has a few hundred characters. */
 const SHARED_STYLE_CHARS_MAX = 2000
 
-/** A style that was checked, and what react-pdf ignores of it. */
 interface CheckedStyle {
-  /** One object for equal styles of a document. It must not be changed. */
+  /** Shared by equal styles of a document. Must not be changed. */
   readonly style: Props
   readonly ignored: readonly string[]
 }
 
-/** Returns a function that checks a style as `propValue` does. It checks equal ones only once. For one document. */
+/** For one document. Checks as `propValue` does, but equal styles only once. */
 export function openStyles(): (style: Json, scope: Omit<PropScope, 'onIgnored'>) => CheckedStyle {
   const checked = new Map<string, CheckedStyle>()
   return (style, scope) => {
@@ -220,7 +211,7 @@ function styleValue(name: string, value: Json, scope: PropScope): unknown {
   throw faults(`the style ${name} must be a number or a string`)
 }
 
-/** A copy of at most two levels, for the few styles that are lists or records. */
+/** For the few styles that are lists or records. */
 function copyOf(value: Json, faults: Faults, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth > 2) throw faults('a style is nested too deeply')
@@ -242,13 +233,13 @@ function familiesOf(value: Json, { faults, families }: PropScope): readonly stri
 }
 
 const GRADIENT_ENDS = ['x2', 'r', 'cx', 'cy', 'fx', 'fy'] as const
-/** Too little to be seen. PDF numbers have six decimals. */
+/** Invisible: PDF numbers have six decimals. */
 const ALMOST_ZERO = 1e-9
 
-/** The ends of a gradient that are 0. react-pdf takes 0 for absent, so a gradient from top to bottom came out diagonal. */
+/** Replaces a 0 at the ends of a gradient. react-pdf takes 0 for absent, so a gradient from top to bottom came out diagonal. */
 export function gradientZeros(props: Props): Props {
   const zeros = GRADIENT_ENDS.filter((name) => {
-    // `propValue` leaves numbers and texts.
+    // `propValue` returns numbers and strings for these.
     const value = props[name] as string | number | undefined
     return value !== undefined && Number.parseFloat(String(value)) === 0
   })

@@ -1,12 +1,11 @@
 /**
- * Refuses style values that make react-pdf fail in the middle of a layout, with messages that do not help an author: `value?.trim is not a
- * function`, `unsupported number: NaN`. react-pdf tolerates other wrong values, and so does a render. A check refuses those, too: nobody
- * means `flexDirection: 'rows'`. Pure.
+ * Refuses style values that make react-pdf fail in the middle of a layout, with messages that help no author: `value?.trim is not a
+ * function`, `unsupported number: NaN`. react-pdf and a render tolerate other wrong values (`flexDirection: 'rows'`), but a check refuses
+ * them. Pure.
  */
 import type { Json } from '@platen/lib/brand.ts'
 import { suggestion } from '@platen/lib/suggestion.ts'
 
-/** A form of values, and its name in messages. */
 interface Form {
   readonly words: string
   fits(value: Json): boolean
@@ -57,7 +56,7 @@ const ORIGIN: Form = {
       value.split(' ').every((word) => /^(?:left|center|right|top|bottom)$/.test(word) || isSize(word))),
 }
 
-/** Transformations of styles and of drawings: a text of operations, or a list in react-pdf's own form. */
+/** A text of operations, or a list in react-pdf's own form. */
 export const TRANSFORM: Form = {
   words: 'must be operations such as rotate(45deg) translate(10, 0)',
   fits: (value) =>
@@ -94,13 +93,13 @@ function formsOf(form: Form, names: string): readonly (readonly [string, Form])[
   return names.split(' ').map((name) => [name, form] as const)
 }
 
-/** What is wrong with the value of a style, as the end of a sentence. Undefined if it is fine. */
+/** The end of a sentence. Undefined if the value is fine. */
 export function styleFault(name: string, value: Json): string | undefined {
   const form = FORMS.get(name)
   return form === undefined || form.fits(value) ? undefined : form.words
 }
 
-/** Styles of few values. react-pdf takes any other for the usual one. */
+/** react-pdf replaces any other value by the default. */
 const CHOICES = new Map(
   Object.entries({
     flexDirection: 'row row-reverse column column-reverse',
@@ -137,7 +136,6 @@ const COLOR_STYLES = new Set(
 
 const COLOR = /^(?:#[0-9a-f]{3,4}|#[0-9a-f]{6}|#[0-9a-f]{8}|(?:rgb|hsl)a?\([^()]*\)|url\(.*\))$/i
 
-/** The names of CSS, and those that name no colour. */
 const COLOR_NAMES = new Set(
   `none transparent currentcolor inherit aliceblue antiquewhite aqua aquamarine azure beige bisque black blanchedalmond blue
   blueviolet brown burlywood cadetblue chartreuse chocolate coral cornflowerblue cornsilk crimson cyan darkblue darkcyan
@@ -167,7 +165,7 @@ const IGNORED_FORMS = new Map<string, Form>([
   ...formsOf(BOX, 'padding paddingTop paddingRight paddingBottom paddingLeft paddingHorizontal paddingVertical'),
 ])
 
-/** What is wrong with the value of a style that react-pdf would ignore, as the end of a sentence. Undefined if it is fine. */
+/** What is wrong with a value that react-pdf would ignore, as the end of a sentence. Undefined if it is fine. */
 export function ignoredFault(name: string, value: Json): string | undefined {
   const choices = CHOICES.get(name)
   if (choices !== undefined && isText(value) && !choices.includes(value))

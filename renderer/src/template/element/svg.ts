@@ -1,6 +1,6 @@
 /**
- * Reads an SVG image as the elements that react_pdf draws. What they cannot show is refused by name, because a logo without its shadow or
- * with black in place of its colours is worse than an error. What no reader would see, such as the notes of an editor, is left out.
+ * Reads an SVG image as elements of react_pdf. Refuses by name what they cannot show, because a logo without its shadow or in black is
+ * worse than an error. Leaves out what nobody would see, such as the notes of an editor.
  */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
@@ -8,7 +8,6 @@ import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '../limit.ts'
 import type { Node } from './node.ts'
 import { PRIMITIVES } from './primitive.ts'
 
-/** Names of SVG, and the elements that draw them. */
 const ELEMENTS: Readonly<Record<string, keyof typeof PRIMITIVES>> = {
   svg: 'Svg',
   g: 'G',
@@ -29,13 +28,11 @@ const ELEMENTS: Readonly<Record<string, keyof typeof PRIMITIVES>> = {
   stop: 'Stop',
 }
 
-/** Nothing of them is seen. */
 const UNSEEN = ['title', 'desc', 'metadata']
 
-/** Attributes that change what is seen, and that react_pdf does not know. `none` and `normal` change nothing. */
+/** Visible effects that react_pdf does not know. `none` and `normal` change nothing. */
 const UNFIT_ATTRIBUTES = ['filter', 'mask', 'mix-blend-mode']
 
-/** A font of an image would have to be one of the template. */
 const FONT_STYLES = ['fontSize', 'fontWeight', 'fontStyle']
 
 interface Open {
@@ -43,7 +40,7 @@ interface Open {
   readonly name: string
 }
 
-/** The image as an `<Svg>`. Throws `ServiceError` with `asset_unavailable`; the message does not name the file. Its props are untrusted. */
+/** Returns an `<Svg>` with untrusted props. Throws `ServiceError` with `asset_unavailable`; the message does not name the file. */
 export function readSvg(data: Uint8Array): Node {
   const parser = new SaxesParser()
   const open: Open[] = []
@@ -80,7 +77,7 @@ export function readSvg(data: Uint8Array): Node {
 
 const TEXTS = ['text', 'tspan']
 
-/** Editors keep notes in name spaces of their own. */
+/** Editors keep notes in their own namespaces. */
 function isUnseen(name: string): boolean {
   return UNSEEN.includes(name) || (name.includes(':') && !name.startsWith('svg:'))
 }
@@ -91,7 +88,7 @@ function nodeOf({ name, attributes }: SaxesTagPlain, isRoot: boolean): Open['nod
     throw refusal(`react_pdf cannot draw <${name.slice(0, NAME_CHARS_MAX)}> of an SVG${adviceOn(name)}`)
   if (type === 'Svg' && !isRoot) throw refusal('react_pdf cannot draw an <svg> inside of an SVG')
   const written = new Map(Object.entries(attributes))
-  // Declarations come after attributes, because they are stronger.
+  // Declarations come later, because they override attributes.
   for (const [property, value] of declarationsOf(written.get('style') ?? '')) written.set(property, value)
   for (const unfit of UNFIT_ATTRIBUTES) {
     if (!['none', 'normal', undefined].includes(written.get(unfit)))
@@ -127,7 +124,7 @@ function propsOf(
   }
   if (type === 'Svg') {
     props['viewBox'] ??= viewBoxOf(written)
-    // Shapes are black by default, but react-pdf draws one without a fill not at all.
+    // SVG shapes are black by default, but react-pdf draws none without a fill.
     props['fill'] ??= 'black'
   }
   for (const name of PAINTS) if (props[name] === 'currentColor') props[name] = props['color'] ?? 'black'
@@ -136,7 +133,6 @@ function propsOf(
 
 const PAINTS = ['fill', 'stroke', 'stopColor']
 
-/** `<Text>` within a drawing is another element than the one of that name. */
 const TEXT_PROPS = ['x', 'y', ...Object.keys(PRIMITIVES.Tspan.props)]
 
 function viewBoxOf(written: ReadonlyMap<string, string>): string {

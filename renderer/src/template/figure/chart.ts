@@ -1,6 +1,6 @@
 /**
- * Draws charts from rows of data: bars and lines over categories, and pies. Scales and curves are those of d3, which has a hundred modules,
- * so it is loaded with the first chart.
+ * Draws charts from rows of data: bars and lines over categories, and pies. d3 makes scales and curves. It has a hundred modules, so it is
+ * loaded with the first chart.
  */
 import { createRequire } from 'node:module'
 import { isJsonObject, type Json } from '@platen/lib/brand.ts'
@@ -19,7 +19,7 @@ export const CHART_PROPERTIES: ReadonlySet<string> = new Set(
   'type data x y colors color currency digits legend fontSize width height'.split(' '),
 )
 
-/** Colours that stay apart in print, and for most people who do not see all colours. */
+/** Distinct in print, and for most colour-blind people. */
 const COLORS = [
   '#3366a8',
   '#e08a1e',
@@ -35,7 +35,7 @@ const COLORS = [
 const INK = '#444444'
 const GRID = '#d9dde1'
 
-/** A chart of the rows in `data`. Its numbers are written for `locale`. Throws `FigureFault` for data that cannot be drawn. */
+/** Draws the rows in `data`. Formats numbers for `locale`. Throws `FigureFault` for data that cannot be drawn. */
 export function chart(properties: Properties, locale: string | undefined): Figure {
   const type = properties.choice('type', TYPES)
   if (type === undefined) throw new FigureFault(`type is missing; it must be one of ${TYPES.join(', ')}`)
@@ -58,16 +58,16 @@ export function chart(properties: Properties, locale: string | undefined): Figur
 interface Frame {
   readonly width: number
   readonly height: number
-  /** Of its texts. */
+  /** Font size. */
   readonly size: number
   readonly ink: string
   readonly colors: readonly string[]
   readonly format: (value: number) => string
-  /** A part of 1 in percent. */
+  /** `part` is a fraction of 1. */
   readonly percent: (part: number) => string
 }
 
-/** A value is undefined where the data have none: a line has a gap there, and a bar is missing. */
+/** Where a value is undefined, a line has a gap, and a bar is missing. */
 interface Series {
   readonly name: string
   readonly values: readonly (number | undefined)[]
@@ -150,20 +150,18 @@ function percentOf(locale = 'en-US'): Frame['percent'] {
   return (part) => format.format(part)
 }
 
-/** Amounts at an axis are round. */
 const WHOLE = { minimumFractionDigits: 0, maximumFractionDigits: 2 }
 
-/** The colour of a series or a piece. They repeat. */
 function colorOf({ colors }: Frame, index: number): string {
   return colors[index % colors.length] ?? INK
 }
 
-/** Nobody knows the font here. Most letters of most fonts are narrower. */
+/** An upper estimate: the font is unknown here. Most letters of most fonts are narrower. */
 function widthOf(text: string, size: number): number {
   return Array.from(text).length * size * 0.58
 }
 
-/** Horizontal room between an axis and its numbers, and between a sample of colour and its name. */
+/** Horizontal space between an axis and its numbers, and between a sample of colour and its name. */
 const GAP = 6
 const TICKS = 5
 
@@ -222,7 +220,6 @@ function tickShapes(y: number, number: string, { plot, frame }: { plot: Plot; fr
   ]
 }
 
-/** The middle of each category, and how wide one is. */
 function bands(
   count: number,
   { left, right }: Plot,
@@ -231,7 +228,6 @@ function bands(
   return { width, middle: (index) => left + width * (index + 0.5) }
 }
 
-/** Of the width of a category, the part that its bars take. */
 const BARS_PART = 0.7
 
 function barShapes({ names, series }: Rows, plot: Plot, frame: Frame): readonly Shape[] {
@@ -261,7 +257,7 @@ function lineShapes({ names, series }: Rows, plot: Plot, frame: Frame): readonly
   })
 }
 
-/** The names below the axis: all of them, or every second, third and so on if they would touch. */
+/** All names, or every second, third and so on if they would touch. */
 function nameShapes(names: readonly string[], plot: Plot, { size, ink }: Frame): readonly Shape[] {
   const { width, middle } = bands(names.length, plot)
   const widest = Math.max(0, ...names.map((name) => widthOf(name, size))) + GAP
@@ -287,7 +283,6 @@ function shortened(name: string, charsMax: number): string {
   return characters.length > charsMax ? `${characters.slice(0, charsMax - 1).join('')}…` : name
 }
 
-/** Samples of colour and names in rows at the bottom. */
 function legendShapes(
   names: readonly string[],
   frame: Frame,
@@ -326,7 +321,7 @@ function pieShapes({ names, series: [first, ...others] }: Rows, frame: Frame, ha
   const room = height - legend.height - frame.size
   const radius = Math.min(width, room) / 2
   if (radius <= frame.size) throw new FigureFault('width and height leave no room for the chart')
-  // The place of a pie of nothing.
+  // An empty circle.
   if (total === 0)
     return [{ path: circle(width / 2, room / 2, radius), stroke: GRID, strokeWidth: 0.75 }, ...legend.shapes]
   const { arc, pie } = library()

@@ -1,11 +1,11 @@
-/** Draws barcodes and matrix codes by bwip-js, as paths. The library is 2 MB, so it is loaded with the first code. */
+/** Draws barcodes and matrix codes as paths. bwip-js has 2 MB, so it is loaded with the first code. */
 import { createRequire } from 'node:module'
 import type { DrawingContext, RenderOptions } from 'bwip-js/node'
 import { type Figure, FigureFault, type PathShape, type Properties, rounded } from './figure.ts'
 
 /**
- * What we say of each kind: bwip-js's name of it, how wide one module is if nobody says (in mm, the size that its standard calls usual),
- * and the blank modules that a scanner needs beside it.
+ * `id` is bwip-js's name. `moduleMm` is the default width of one module: the usual size of its standard. `quiet` are the blank modules that
+ * a scanner needs beside the code.
  */
 const KINDS = {
   ean13: { id: 'ean13', moduleMm: 0.33, quiet: { x: 7, y: 0 }, isLinear: true, words: 'EAN-13' },
@@ -33,18 +33,18 @@ const SIZE_NAMES = ['width', 'height', 'quietZone', 'color']
 export const QR_PROPERTIES: ReadonlySet<string> = new Set(['value', 'level', ...SIZE_NAMES])
 export const BARCODE_PROPERTIES: ReadonlySet<string> = new Set(['value', 'type', 'text', ...SIZE_NAMES])
 
-/** A QR code of `value`. Its text is UTF-8, as readers expect. */
+/** The text is UTF-8, as readers expect. */
 export function qrCode(properties: Properties): Figure {
   const level = properties.choice('level', LEVELS) ?? 'M'
   return drawCode({ kind: 'qr', value: valueOf(properties), level, isUtf8Named: true }, properties)
 }
 
-/** A barcode of `type`. A linear one has its text below unless `text` is false. */
+/** A linear barcode has its text below unless `text` is false. */
 export function barcode(properties: Properties): Figure {
   const kind = properties.choice('type', BARCODE_TYPES)
   if (kind === undefined) throw new FigureFault(`type is missing; it must be one of ${BARCODE_TYPES.join(', ')}`)
   const value = valueOf(properties)
-  // Code 128 is of ASCII. What readers make of other bytes differs.
+  // Code 128 encodes ASCII. Readers differ in what they make of other bytes.
   if (!isAscii(value) && KINDS[kind].isLinear)
     throw new FigureFault(`value has a character that ${KINDS[kind].words} cannot hold`)
   return drawCode({ kind, value, isTextShown: properties.flag('text') ?? true }, properties)
@@ -69,11 +69,11 @@ interface Code {
   readonly value: string
   readonly level?: Level
   readonly isTextShown?: boolean
-  /** Whether a QR code says that its bytes are UTF-8, if they are more than ASCII. Readers guess otherwise, often wrongly. */
+  /** Says in a QR code with more than ASCII that its bytes are UTF-8. Otherwise readers guess, often wrongly. */
   readonly isUtf8Named?: boolean
 }
 
-/** Draws a code in the size that the properties ask for. Throws `FigureFault` if the value does not fit its kind. */
+/** Throws `FigureFault` if the value does not fit its kind. */
 export function drawCode(code: Code, properties: Properties): Figure {
   const { moduleMm, quiet, isLinear, words } = KINDS[code.kind]
   const modules = properties.number('quietZone', [0, QUIET_MODULES_MAX])
@@ -94,7 +94,7 @@ export function drawCode(code: Code, properties: Properties): Figure {
   }
 }
 
-/** Points for each unit of a drawing, so that it fits the sides that are asked for. Undefined if none is. */
+/** Points per unit, so that the drawing fits the sides that are asked for. Undefined if none is. */
 function scaleOf(natural: Drawn, asked: { width: number | undefined; height: number | undefined }): number | undefined {
   const scales = [
     ...(asked.width === undefined ? [] : [asked.width / natural.width]),
@@ -103,7 +103,7 @@ function scaleOf(natural: Drawn, asked: { width: number | undefined; height: num
   return scales.length === 0 ? undefined : Math.min(...scales)
 }
 
-/** A linear code with longer or shorter bars, so that all of it has this height. */
+/** Changes the length of the bars, so that the whole code has this height. */
 function stretched(natural: Drawn, height: number, draw: (barsMm: number) => Drawn): Drawn {
   const besideBars = natural.height - BARS_MM * UNITS_PER_MM
   const bars = height - besideBars
@@ -121,7 +121,7 @@ interface Drawn {
 const UNITS_PER_MODULE = 8
 /** bwip-js counts a module as a point. */
 const UNITS_PER_MM = (72 / 25.4) * UNITS_PER_MODULE
-/** Bars of a linear code, before the size is known. */
+/** Before the size is known. */
 const BARS_MM = 20
 
 function drawn({ kind, value, level, isTextShown, isUtf8Named = false }: Code, barsMm = BARS_MM): Drawn {
@@ -133,7 +133,6 @@ function drawn({ kind, value, level, isTextShown, isUtf8Named = false }: Code, b
       : { text: value }),
     scale: isLinear ? UNITS_PER_MODULE : UNITS_PER_MODULE / 2,
     ...(isLinear ? { height: barsMm, includetext: isTextShown === true } : {}),
-    // bwip-js passes these on to the encoder of the kind.
     ...(level === undefined ? {} : { eclevel: level }),
   }
   try {
@@ -143,7 +142,7 @@ function drawn({ kind, value, level, isTextShown, isUtf8Named = false }: Code, b
   }
 }
 
-/** bwip-js: "bwipp.ean13badCheckDigit#6915: Incorrect EAN-13 check digit provided". */
+/** bwip-js's form of a message: "bwipp.ean13badCheckDigit#6915: Incorrect EAN-13 check digit provided". */
 function reasonOf(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause)
   const reason = /^bwipp\.\w+#\d+: (.{1,200})$/s.exec(message)?.[1]
@@ -161,7 +160,7 @@ function withQuietZone({ width, height, path }: Drawn, quiet: { x: number; y: nu
   return { width: width + 2 * x, height: height + 2 * y, path: moved(path, x, y) }
 }
 
-/** Moves a path whose commands are absolute. */
+/** The commands must be absolute. */
 function moved(path: string, x: number, y: number): string {
   if (x === 0 && y === 0) return path
   return path.replaceAll(/(-?[\d.]+) (-?[\d.]+)/g, (_, left: string, top: string) =>
@@ -173,7 +172,7 @@ function pointOf(x: number, y: number): string {
   return `${rounded(x)} ${rounded(y)}`
 }
 
-/** Collects everything that bwip-js draws in one path. It draws in one colour, and nothing over something else. */
+/** One path is enough: bwip-js draws in one colour, and no shape over another. */
 function pathDrawing(): DrawingContext<Drawn> {
   const parts: string[] = []
   let size = { width: 0, height: 0 }
@@ -186,7 +185,7 @@ function pathDrawing(): DrawingContext<Drawn> {
     init: (width, height) => {
       size = { width, height }
     },
-    // Bars are upright or level, and a line has no ends that stand out. An odd width lies half a unit to the left, as bwip-js counts.
+    // Lines are vertical or horizontal, with flat ends. An odd width lies half a unit to the left, as in bwip-js.
     line(...[x0, y0, x1, y1, lineWidth]) {
       const wide = Math.round(lineWidth) || 1
       const [before, after] = [Math.ceil(wide / 2), Math.floor(wide / 2)]
@@ -202,7 +201,7 @@ function pathDrawing(): DrawingContext<Drawn> {
     },
     polygon,
     hexagon: polygon,
-    // Only kinds that we do not have draw round dots.
+    // Only kinds that we do not offer draw round dots.
     ellipse: () => undefined,
     fill: () => undefined,
     text(...[x, y, text, , font]) {
@@ -229,7 +228,7 @@ interface CodeFont {
   readonly dx: number
 }
 
-/** The text of a code as outlines: OCR-B is part of bwip-js, and of no document. */
+/** Outlines, because only bwip-js has the font OCR-B. */
 function glyphPaths(text: string, font: CodeFont, start: { x: number; y: number }): readonly string[] {
   const { FontLib } = library()
   let x = start.x
@@ -250,7 +249,6 @@ function codesOf(text: string): readonly number[] {
   return Array.from(text, (character) => character.charCodeAt(0))
 }
 
-/** The one path of a code, for whoever draws more into it. */
 export function pathOf({ shapes: [path] }: Figure): PathShape {
   if (path === undefined || !('path' in path)) throw new TypeError('a code is one path')
   return path

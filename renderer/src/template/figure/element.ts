@@ -6,7 +6,7 @@ import type { Faults } from '../element/prop.ts'
 import { FigureFault, figureNode } from './figure.ts'
 import { drawFigure, FIGURES, type FigureName } from './figures.ts'
 
-/** Props that a figure hands on to its `<Svg>`. */
+/** Passed to the `<Svg>`. */
 const FRAME_PROPS: ReadonlySet<string> = new Set([
   'id',
   'style',
@@ -17,7 +17,7 @@ const FRAME_PROPS: ReadonlySet<string> = new Set([
   'bookmark',
 ])
 
-/** What is wrong with a prop that a figure does not have. Undefined if it has it. */
+/** Undefined if the figure has the prop. */
 export function unknownProp(name: FigureName, prop: string): string | undefined {
   const known = [...FIGURES[name].properties, ...FRAME_PROPS]
   return known.includes(prop) ? undefined : `<${name} ${prop}>: there is no such prop${suggestion(prop, known)}`
@@ -28,7 +28,7 @@ interface FigureContext {
   readonly locale: string | undefined
 }
 
-/** The `<Svg>` in place of a figure. Throws the errors of `faults` for props that it does not have, or that cannot be drawn. */
+/** Returns the `<Svg>` in place of a figure. Throws the errors of `faults` for unknown props, and for values that cannot be drawn. */
 export function figureElement(name: FigureName, node: Node, { faults, locale }: FigureContext): Node {
   const { properties } = FIGURES[name]
   for (const prop of Object.keys(node.props)) {

@@ -1,17 +1,17 @@
 /**
- * A figure: what a code or a chart is before an engine draws it. Both engines draw the same shapes, react_pdf as elements and html as SVG
- * in its source, so a figure looks the same in both.
+ * A figure is a code or a chart before an engine draws it. Both engines draw the same shapes: react_pdf as elements, html as SVG in its
+ * source.
  */
 import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
 import type { Node } from '../element/node.ts'
 
 export interface Figure {
-  /** Of its coordinates, which begin at the top left. */
+  /** Size of the coordinate system, which begins at the top left. */
   readonly width: number
   readonly height: number
-  /** Printed size in points. */
+  /** In points. */
   readonly printed: { readonly width: number; readonly height: number }
-  /** Says what it shows, for readers who do not see it. */
+  /** Describes the figure to readers who cannot see it. */
   readonly label: string
   readonly shapes: readonly Shape[]
 }
@@ -29,17 +29,17 @@ export interface PathShape {
 interface TextShape {
   readonly text: string
   readonly x: number
-  /** Of the baseline. */
+  /** The baseline. */
   readonly y: number
   readonly size: number
   readonly anchor: 'start' | 'middle' | 'end'
   readonly fill: string
 }
 
-/** Something about the properties of a figure that the author must mend. The message says what; it never quotes a value. */
+/** A mistake in the properties of a figure. The message tells its author what to mend, and never quotes a value. */
 export class FigureFault extends Error {}
 
-/** The figure as an `<Svg>` of react_pdf. The props of `node` that are not the figure's own, such as `style`, pass to it. */
+/** Returns an `<Svg>` of react_pdf. Passes on the props of `node` that are not in `own`, such as `style`. */
 export function figureNode(figure: Figure, { props, line }: Node, own: ReadonlySet<string>): Node {
   const { width, height, printed, shapes } = figure
   const passed = Object.fromEntries(Object.entries(props).filter(([name]) => !own.has(name)))
@@ -58,7 +58,6 @@ function shapeNode(shape: Shape): Node {
   return { type: 'Text', props: { x, y, fill, textAnchor: anchor, style: { fontSize: size } }, children: [text] }
 }
 
-/** The figure as the text of an `<svg>` element. */
 export function figureSvg({ width, height, printed, label, shapes }: Figure): string {
   const size = `width="${rounded(printed.width)}pt" height="${rounded(printed.height)}pt"`
   const inner = shapes.map(shapeSvg).join('')
@@ -88,24 +87,22 @@ function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 }
 
-/** To a thousandth, which no printer shows. Equal input gives equal text. */
+/** To a thousandth, which no printer can show. */
 export function rounded(value: number): number {
   return Math.round(value * 1000) / 1000
 }
 
-/** Reads the properties of a figure, which are untrusted. Every method throws a `FigureFault` that names the property. */
+/** Untrusted properties of a figure. Every method throws a `FigureFault` that names the property. */
 export interface Properties {
   text(name: string, charsMax: number): string | undefined
   number(name: string, range: readonly [min: number, max: number]): number | undefined
-  /** True, false or absent. */
   flag(name: string): boolean | undefined
-  /** One of a closed set. */
   choice<Name extends string>(name: string, known: readonly Name[]): Name | undefined
   /** A colour of CSS by name, `#rgb`, `#rrggbb` or a function. */
   color(name: string): string | undefined
   /** A length in points: a number, or a text such as `30mm`. */
   length(name: string): number | undefined
-  /** The names in a list, or in a text with commas. */
+  /** A list of names, or a text with commas. */
   list(name: string, itemsMax: number): readonly string[] | undefined
   object(name: string): JsonObject | undefined
   raw(name: string): Json | undefined
@@ -168,7 +165,7 @@ function lengthOf(value: Json): number | undefined {
   return points > 0 && points <= LENGTH_POINTS_MAX ? points : undefined
 }
 
-/** A number, or a text that is one. Data often have amounts as texts. */
+/** Also accepts a numeric text, because data often have amounts as texts. */
 export function numberOf(value: Json | undefined): number | undefined {
   if (typeof value === 'number') return value
   return typeof value === 'string' && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : undefined

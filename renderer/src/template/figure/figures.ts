@@ -6,9 +6,8 @@ import { type Figure, type Properties, propertiesOf } from './figure.ts'
 import { PAYMENT_PROPERTIES, paymentCode } from './payment.ts'
 
 interface FigureKind {
-  /** The name of its tag in html. */
   readonly tag: string
-  /** The property that comes first in a tag, without its name. */
+  /** The first property in a tag, written without its name. */
   readonly first?: string
   readonly properties: ReadonlySet<string>
   readonly draw: (properties: Properties, locale: string | undefined) => Figure
@@ -28,10 +27,9 @@ export function isFigureName(name: string): name is FigureName {
   return Object.hasOwn(FIGURES, name)
 }
 
-/** The module from which a react_pdf template imports the figures. */
 export const FIGURE_MODULE = '@platen/template'
 
-/** Draws a figure from values of a template, which are untrusted. Throws `FigureFault`. */
+/** `values` are untrusted. Throws `FigureFault`. */
 export function drawFigure(name: FigureName, values: JsonObject, locale: string | undefined): Figure {
   const kind: FigureKind = FIGURES[name]
   return kind.draw(propertiesOf(values), locale)

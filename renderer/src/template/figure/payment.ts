@@ -1,6 +1,6 @@
 /**
- * Payment codes: the QR codes that a bank's app reads to fill in a transfer. `epc` is that of the European Payments Council (version 002 of
- * EPC069-12), `swiss` the one of the Swiss QR-bill (version 2.3 of the guidelines of SIX, with structured addresses).
+ * Payment codes: the QR codes that a bank's app reads to fill in a transfer. `epc`: European Payments Council, version 002 of EPC069-12.
+ * `swiss`: Swiss QR-bill, version 2.3 of the guidelines of SIX, with structured addresses.
  */
 import type { JsonObject } from '@platen/lib/brand.ts'
 import { drawCode, pathOf } from './code.ts'
@@ -14,7 +14,7 @@ export const PAYMENT_PROPERTIES: ReadonlySet<string> = new Set(
   ),
 )
 
-/** The code of a payment. Throws `FigureFault` for what a bank would refuse: a wrong IBAN, amount, reference or address. */
+/** Throws `FigureFault` for what a bank would refuse: a wrong IBAN, amount, reference or address. */
 export function paymentCode(properties: Properties): Figure {
   const scheme = properties.choice('scheme', SCHEMES)
   if (scheme === undefined) throw new FigureFault(`scheme is missing; it must be one of ${SCHEMES.join(', ')}`)
@@ -24,7 +24,7 @@ export function paymentCode(properties: Properties): Figure {
 }
 
 const AMOUNT_RANGE = [0.01, 999_999_999.99] as const
-/** What an EPC code may hold, in bytes. */
+/** The limit of EPC069-12. */
 const EPC_BYTES_MAX = 331
 
 function epcPayload(properties: Properties): string {
@@ -75,7 +75,7 @@ function swissPayload(properties: Properties): string {
     '1',
     iban,
     ...partyLines('creditor', creditor),
-    // The ultimate creditor, which the standard keeps for later.
+    // The ultimate creditor: reserved by the standard for later.
     ...NO_PARTY,
     amount === undefined ? '' : amount.toFixed(2),
     properties.choice('currency', SWISS_CURRENCIES) ?? 'CHF',
@@ -113,7 +113,7 @@ function partyLines(role: string, party: JsonObject): readonly string[] {
   })
 }
 
-/** The kind of reference and the reference. The kind of account decides which one is due. */
+/** Returns the kind of reference and the reference. A QR-IBAN requires a QR reference, and no other account takes one. */
 function swissReference(iban: string, given: string | undefined): readonly [string, string] {
   const bank = Number(iban.slice(4, 9))
   const isQrIban = bank >= 30_000 && bank <= 31_999
@@ -157,7 +157,7 @@ function isCreditorReference(reference: string): boolean {
   return /^RF\d{2}[A-Z\d]{1,21}$/.test(written) && remainder97(written) === 1
 }
 
-/** ISO 7064: the first four characters go to the end, letters count from 10. */
+/** ISO 7064: the first four characters move to the end, and letters count from 10. */
 function remainder97(code: string): number {
   const digits = Array.from(`${code.slice(4)}${code.slice(0, 4)}`, (character) =>
     String(Number.parseInt(character, 36)),
@@ -165,7 +165,7 @@ function remainder97(code: string): number {
   return Array.from(digits).reduce((rest, digit) => (rest * 10 + Number(digit)) % 97, 0)
 }
 
-/** Recursive modulo 10, as Swiss references have it. */
+/** Recursive modulo 10, the check digit of Swiss references. */
 function isQrReference(reference: string): boolean {
   if (!/^\d{27}$/.test(reference)) return false
   const carry = Array.from(reference.slice(0, 26)).reduce((rest, digit) => CARRIES[(rest + Number(digit)) % 10] ?? 0, 0)
@@ -176,7 +176,7 @@ const CARRIES = [0, 9, 4, 6, 8, 2, 7, 1, 3, 5] as const
 
 const SWISS_MM = 46
 
-/** Without its blank border, which the payment part of the bill has, the code is 46 mm wide. */
+/** The code is 46 mm wide without a quiet zone, which the payment part of the bill provides. */
 function swissSize(properties: Properties): Properties {
   const length = (name: string) => properties.length(name) ?? (name === 'width' ? (SWISS_MM * 72) / 25.4 : undefined)
   const number: Properties['number'] = (name, range) =>
@@ -184,7 +184,7 @@ function swissSize(properties: Properties): Properties {
   return { ...properties, length, number }
 }
 
-/** The Swiss cross in the middle: 7 mm of the 46, white around black around white. Error correction replaces what it covers. */
+/** The Swiss cross has 7 of the 46 mm: white around black around white. Error correction restores what it covers. */
 function withCross(code: Figure): Figure['shapes'] {
   const { width } = code
   const middle = width / 2

@@ -14,7 +14,7 @@ import {
 import { FigureFault, figureSvg } from './figure.ts'
 import { drawFigure, FIGURES, type FigureName } from './figures.ts'
 
-/** Adds the tags of all figures. Their numbers are written for `locale`. */
+/** Numbers are formatted for `locale`. */
 export function registerFigures(liquid: Liquid, locale: string | undefined): void {
   for (const name of Object.keys(FIGURES))
     liquid.registerTag(FIGURES[name as FigureName].tag, tagOf(name as FigureName, locale))
@@ -44,7 +44,7 @@ function tagOf(name: FigureName, locale: string | undefined) {
       emitter.write(figureSvg(drawFigure(name, values, locale)))
     }
 
-    /** What it reads, for whoever looks at a template without filling it. */
+    /** The values that the tag reads, for checks that do not fill the template. */
     *arguments() {
       if (this.value !== undefined) yield this.value
       for (const value of Object.values(this.named.hash)) if (value !== undefined) yield value
@@ -52,7 +52,7 @@ function tagOf(name: FigureName, locale: string | undefined) {
   }
 }
 
-/** Values of Liquid are those of the data, captured texts, or its own objects, which no figure takes. */
+/** Liquid's values come from the data, are captured texts, or are its own objects, which no figure accepts. */
 function jsonOf(value: unknown): Json {
   const isText = typeof value === 'object' && value !== null && 'toJSON' in value && typeof value.toJSON === 'function'
   return ((isText ? JSON.parse(JSON.stringify(value)) : value) ?? null) as Json

@@ -1,7 +1,7 @@
 /**
  * Knows which characters the fonts of a document have. If a family lacks a character, Chromium draws it with any other font it knows. So a
- * character is missing only if neither the service's fonts nor the fonts that the text names have it. Characters that no font has are rare.
- * One regular expression recognises documents that cannot have any, and they cost no more than that.
+ * character is missing only if neither the service's fonts nor the fonts that the text names have it. That is rare, and most documents are
+ * ruled out by one regular expression.
  */
 
 import type { Asset, TenantId } from '@platen/contract/domain/tenant.ts'
@@ -18,45 +18,42 @@ import { isPlain } from './plain.ts'
 const KIB = 1024
 
 /**
- * Size of the text that lists the characters of all fonts of a template on its way into a page. A range of adjacent characters takes
- * little. A font with too many separate ones counts as having every character.
+ * Limits the text with the characters of all fonts of a template that goes into a page. Adjacent characters are one range. A font beyond
+ * the limit counts as complete.
  */
 export const FONT_COVERAGE_CHARS_MAX = 512 * KIB
 
-/** Fonts of templates whose characters a render thread caches, a megabyte each at most. */
+/** Template fonts whose characters a render thread caches, at most a megabyte each. */
 const FONT_COVERAGES_MAX = 32
 
-/** Sets of characters. Each is the inside of a character class in a regular expression with the flag `u`. */
+/** Each text of characters is the inside of a character class with the flag `u`. */
 export interface Coverage {
-  /** The characters of the service's fonts. */
   readonly defaults: string
   /** The fonts of the template. Their characters together are at most `FONT_COVERAGE_CHARS_MAX` long. */
   readonly fonts: readonly FontCoverage[]
 }
 
 interface FontCoverage {
-  /** The families that it is used in. */
   readonly families: readonly string[]
   readonly characters: string
-  /** Those of the document that it has, and draws nothing for. A browser takes no other font for them. */
+  /** Characters of the document that the font has but does not draw. A browser takes no other font for them. */
   readonly blanks: string
 }
 
-/** What is known of a font of a template. */
 interface KnownFont {
   readonly characters: string
-  /** By code point: whether it has the character and draws nothing for it. */
+  /** By code point: whether the font has the character but draws nothing. */
   readonly blanks: Map<number, boolean>
 }
 
 interface GlyphScan {
   /** The characters of `html`, a header or footer, that no font of the service has. */
   missingIn(html: string): Promise<string>
-  /** The data to find missing characters in the page. Undefined if no character of `html` can be missing. */
+  /** Finds missing characters in the page. Undefined if no character of `html` can be missing. */
   coverageFor(html: string, work: RenderWork): Promise<Coverage | undefined>
 }
 
-/** Opens a scan. It reads no font, and loads nothing that could, before the first document that has something to look for. */
+/** Reads no font, and loads no font reader, before the first document that needs one. */
 export function openGlyphScan(faces: readonly FontFace[] = defaultFaces()): GlyphScan {
   const known = openLruCache<KnownFont>(FONT_COVERAGES_MAX)
   let defaults: Promise<string> | undefined
@@ -98,14 +95,14 @@ export function openGlyphScan(faces: readonly FontFace[] = defaultFaces()): Glyp
         const blanks = await blanksOf(asset, font, shown)
         fonts.push({ families: faces.map(({ family }) => family), characters: font.characters, blanks })
       }
-      // Nobody knows what scripts will write.
+      // Scripts may write any character.
       const mayMiss = isScripted || fonts.some(({ blanks }) => blanks !== '') || (await strangers(html)).size > 0
       return mayMiss ? { defaults: await ofDefaults(), fonts: fonts.map(bounded(FONT_COVERAGE_CHARS_MAX)) } : undefined
     },
   }
 }
 
-/** Decodes numeric entities only. DejaVu has the characters of named ones, except for a few letters of formulas. */
+/** Numeric entities only: DejaVu has the characters of named ones, except for a few letters of formulas. */
 function decodeEntities(html: string): string {
   return html.replace(/&#(?:(\d{1,7})|x([\da-f]{1,6}));?/gi, (entity, decimal?: string, hex?: string) => {
     const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
@@ -113,7 +110,6 @@ function decodeEntities(html: string): string {
   })
 }
 
-/** Counts the fonts beyond the limit as complete. */
 function bounded(charsMax: number): (font: FontCoverage) => FontCoverage {
   let charsLeft = charsMax
   return (font) => {
@@ -123,16 +119,16 @@ function bounded(charsMax: number): (font: FontCoverage) => FontCoverage {
   }
 }
 
-/** Visible characters of `html`, those of its tags among them. */
+/** Including the characters of tags. */
 function visibleIn(html: string): readonly number[] {
   const characters = Array.from(new Set(decodeEntities(html))).filter(isVisible)
   return characters.slice(0, BLANKS_TRIED_MAX).map((character) => character.codePointAt(0) ?? 0)
 }
 
-/** Characters of a document to try in its fonts. Of each font twice as many are known. */
+/** Characters of a document that are tried in its fonts. Up to twice as many are cached for each font. */
 const BLANKS_TRIED_MAX = 10_000
 
-/** The characters among `shown` for which the font draws nothing. It is opened only for characters that are new. */
+/** The characters of `shown` that the font does not draw. It is opened only for new characters. */
 async function blanksOf(asset: Asset, { blanks }: KnownFont, shown: readonly number[]): Promise<string> {
   if (blanks.size > BLANKS_TRIED_MAX) blanks.clear()
   const unknown = shown.filter((code) => !blanks.has(code))
@@ -153,7 +149,7 @@ interface OpenedFont {
   readonly isBlank: (codePoint: number) => boolean
 }
 
-/** A font that cannot be read has no characters, and a glyph that cannot be read is no blank. Chromium will report what is wrong with it. */
+/** An unreadable font has no characters, and an unreadable glyph is not blank. Chromium will report the fault. */
 async function openedOf({ bytes }: Asset): Promise<OpenedFont | undefined> {
   const { hasPictures, openFont, unpackFont } = await import('../asset/font/font-file.ts')
   const kind = kindOf(bytes)
@@ -175,7 +171,7 @@ async function openedOf({ bytes }: Asset): Promise<OpenedFont | undefined> {
   }
 }
 
-/** Only of the families that Chromium sees. See `font-config.ts`. If a bold face lacks a character, Chromium takes the regular one. */
+/** Only families that Chromium sees (`font-config.ts`). If a bold face lacks a character, Chromium takes the regular one. */
 async function defaultCharacters(faces: readonly FontFace[]): Promise<readonly number[]> {
   const regular = faces.filter(
     ({ family, weight, style }) => family !== EMOJI_FAMILY && weight === 400 && style === 'normal',
@@ -185,10 +181,8 @@ async function defaultCharacters(faces: readonly FontFace[]): Promise<readonly n
   return fonts.flatMap((font) => ('characterSet' in font ? font.characterSet : []))
 }
 
-/** A font above the limit counts as complete. */
 const EVERY_CHARACTER = '\\0-\\u{10ffff}'
 
-/** These characters are invisible in every font. */
 const UNSEEN = '\\p{Cc}\\p{Cs}\\p{Z}\\p{Default_Ignorable_Code_Point}'
 
 function classOf(characters: readonly number[]): string {

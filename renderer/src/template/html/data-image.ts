@@ -1,6 +1,6 @@
 /**
- * Finds images in `data:` URLs of filled HTML that are damaged. Chromium draws as much of an image as it has, and says nothing of one that a
- * style shows. Reads no pixels, so its time is linear in the length of the HTML. Pure.
+ * Finds damaged images in `data:` URLs of filled HTML. Chromium draws the part that it has, and reports nothing for an image of a style.
+ * Reads no pixels, so its time is linear in the length of the HTML. Pure.
  */
 import { kindOf } from '../asset/kind.ts'
 
@@ -9,10 +9,10 @@ export interface DamagedImage {
   readonly why: 'unreadable' | 'cut'
 }
 
-/** Images named of one document. Whoever mends these sees the next. */
+/** Images named for one document. After these are mended, the next are named. */
 const DAMAGED_MAX = 10
 
-/** The damaged images of a document, each once. */
+/** Each image once. */
 export function damagedImages(html: string): readonly DamagedImage[] {
   if (!DATA.test(html)) return []
   const seen = new Set<string>()
@@ -21,7 +21,7 @@ export function damagedImages(html: string): readonly DamagedImage[] {
     if (damaged.length === DAMAGED_MAX) break
     if (seen.has(url)) continue
     seen.add(url)
-    // Text is an SVG, whose quotes and brackets end it here too early.
+    // Without base64 it is an SVG, and `IMAGE` ends at its first quote or bracket.
     const why =
       base64 === undefined || /svg/i.test(media) ? undefined : imageFault(Buffer.from(decoded(content), 'base64'))
     if (why !== undefined) damaged.push({ url, why })
@@ -38,10 +38,10 @@ function decoded(content: string): string {
     : content
 }
 
-/** What is wrong with the bytes of an image, as far as its kind tells without its pixels. */
+/** Finds only faults that show without reading pixels. */
 export function imageFault(data: Buffer): DamagedImage['why'] | undefined {
   const kind = kindOf(data)
-  // An AVIF, say, of which nothing is known here.
+  // An unknown kind, such as AVIF.
   if (kind === undefined) return data.length === 0 ? 'unreadable' : undefined
   switch (kind) {
     case 'png':
@@ -74,7 +74,7 @@ function pngFault(data: Buffer): DamagedImage['why'] | undefined {
   return hasPixels ? 'cut' : 'unreadable'
 }
 
-/** Segments tell their length, up to the pixels, which the marker of the end must follow. */
+/** Each segment up to the pixels has its length. The end marker must follow the pixels. */
 function jpegFault(data: Buffer): DamagedImage['why'] | undefined {
   for (
     let at = 2;

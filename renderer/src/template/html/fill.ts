@@ -1,7 +1,7 @@
 /**
- * Fills Liquid: a tenant's html template and its data in, HTML out. Runs in a render thread, which a deadline can end from outside. Here
- * every resource has its own limit: source, allocations, time, output. A template cannot read files or other templates. Of an object it can
- * read only the object's own properties. Pure: equal work gives equal HTML.
+ * Fills a tenant's html template with its data by Liquid. Runs in a render thread, which a deadline can end from outside. Source,
+ * allocations, time and output each have a limit. A template cannot read files or other templates, and of an object only its own
+ * properties. Pure: equal work gives equal HTML.
  */
 import assert from 'node:assert/strict'
 import { ServiceError } from '@platen/contract/domain/error.ts'
@@ -43,12 +43,12 @@ import { withTargetPages } from './target-counter.ts'
 import { absentImageInHtml, type IgnoredStyle } from './unprinted-css.ts'
 
 const KIB = 1024
-/** What the shortest template counts as: its filters and their formats take some hundred kilobytes. So at most 32 are kept. */
+/** The least that a template counts as: its filters and their formats take some hundred kilobytes. So at most 32 are cached. */
 const LIQUID_CHARS_MIN = 8 * KIB
 
 /**
- * Characters of the sources whose parsed form a thread keeps: two dozen usual templates. What is parsed may take two hundred times as much,
- * which is a twentieth of the memory that a thread may have.
+ * Characters of source whose parsed form a thread caches: two dozen usual templates. The parsed form may take two hundred times as much
+ * memory, which is a twentieth of what a thread may have.
  */
 const LIQUID_KEPT_CHARS_MAX = 256 * KIB
 
@@ -56,45 +56,41 @@ const MIB = 1024 * KIB
 /** Memory Liquid may allocate for one template, as LiquidJS counts it (characters and elements): three passes over the largest HTML. */
 const LIQUID_ALLOCATIONS_MAX = 64 * MIB
 
-/** The HTML for the browser. Header and footer are Chromium's print templates: Chromium fills `class="pageNumber"` and the like. */
+/** The HTML for the browser. Header and footer are print templates: Chromium fills `class="pageNumber"` and the like. */
 export interface FilledHtml {
   readonly html: string
-  /** Whether links name the page of their target. Then the document is printed twice. */
+  /** Links name the page of their target, so the document is printed twice. */
   readonly hasTargetPages?: boolean
   readonly header?: string
   readonly footer?: string
 }
 
-/** With the facts about its characters. */
 export interface ScannedHtml extends FilledHtml {
   /** Absent if no character of the document can be missing. */
   readonly coverage?: Coverage
-  /** Whether its text may need fonts for other scripts. */
+  /** The text may need fonts for other scripts. */
   readonly isMultiscript: boolean
   /** The characters of header and footer that no font has. */
   readonly missing: string
-  /** About the variables that were printed and had no value. */
   readonly absent: readonly Warning[]
-  /** The addresses in header and footer that Chromium loads nothing from. */
+  /** Addresses in header and footer from which Chromium loads nothing. */
   readonly unloaded: readonly string[]
-  /** The damaged images in `data:` URLs of the document, shown or not, and those of header and footer. */
+  /** In `data:` URLs of the document, shown or not. */
   readonly damaged: readonly DamagedImage[]
   readonly damagedInEdges: readonly DamagedImage[]
-  /** An image without an address in its styles. */
+  /** An image without an address in the document's styles. */
   readonly absentImage: IgnoredStyle | undefined
-  /** About its styles, fonts and tags. */
   readonly linted: Linted
 }
 
-/** Tags that would read another file. A template is a single file, whatever other files exist. */
+/** These would read another file, but a template is one file. */
 const FILE_TAGS = ['include', 'render', 'layout', 'block']
 
-/** Fills the template of a render, and scans the result. */
 export type FillHtml = (work: RenderWork) => Promise<ScannedHtml>
 
 /**
- * Returns a function that fills as `fillHtml` does, and finds characters that no font has. The function caches parsed templates, and what it
- * read of fonts. It throws `FilesNeeded` if header or footer have images that must be fetched.
+ * Fills as `fillHtml` does, scans the result, and caches parsed templates and the characters of fonts. The function throws `FilesNeeded` if
+ * header or footer have images that must be fetched.
  */
 export function openHtmlFiller(faces?: readonly FontFace[]): FillHtml {
   const scan = openGlyphScan(faces)
@@ -125,7 +121,7 @@ export function openHtmlFiller(faces?: readonly FontFace[]): FillHtml {
   }
 }
 
-/** Returns a function that reads the sources of each template once. What it reads them with is loaded with the first of them. */
+/** Reads the sources of each template once. The readers are loaded with the first template. */
 function openLint(): (work: RenderWork, parts: Parts) => Promise<Linted> {
   const kept = openLruCache<readonly SourceLint[]>(LIQUID_KEPT_CHARS_MAX, (lints) =>
     lints.reduce((sum, { source }) => sum + source.text.length, LIQUID_CHARS_MIN),
@@ -139,8 +135,8 @@ function openLint(): (work: RenderWork, parts: Parts) => Promise<Linted> {
 }
 
 /**
- * Fills the html source of `work`. The fields of its data are the top-level variables. `options` is the render's options and hides a field
- * of that name. Every value is escaped unless its expression ends with the filter `raw`.
+ * The fields of the data are the top-level variables. `options` is the render's options, and hides a field of that name. Every value is
+ * escaped unless its expression ends with the filter `raw`.
  *
  * Throws `ServiceError` with `template_error`; the message begins with the position: `template.html:3:14: …`. Throws `asset_unavailable`
  * for an asset that the template does not have. References to files of hosts that are not fetched stay unchanged.
@@ -161,7 +157,6 @@ interface Parts {
 
 type Edge = 'header' | 'footer'
 
-/** A source of a template, parsed. */
 export interface ParsedSource {
   readonly name: string
   /** Absent for the document itself. */
@@ -170,7 +165,7 @@ export interface ParsedSource {
   readonly templates: Template[]
 }
 
-/** Parses the Liquid of a template: the document, then its header and footer. Throws as `fillHtml` does. */
+/** The document, then its header and footer. Throws as `fillHtml` does. */
 export function parseHtml(template: RenderWork['template']): readonly ParsedSource[] {
   return parseWith(openLiquid(template.locale, undefined, openMarkup()), template)
 }
@@ -203,7 +198,7 @@ function parseWith(liquid: Liquid, { html: source }: RenderWork['template']): re
 interface LiquidProgram {
   readonly liquid: Liquid
   readonly sources: readonly (ParsedSource & { readonly watchAbsent: WatchAbsent })[]
-  /** How much of `LIQUID_KEPT_CHARS_MAX` it takes. */
+  /** Its share of `LIQUID_KEPT_CHARS_MAX`. */
   readonly chars: number
 }
 
@@ -242,7 +237,7 @@ function fillParts(work: RenderWork, program: () => LiquidProgram): Parts {
   }
 }
 
-/** Adds the template's own files to the HTML. */
+/** Adds the template's own files, page sizes and page numbers of links to the HTML. */
 function withFiles({ body, edges }: Parts, work: RenderWork, remote: RemoteImages): FilledHtml {
   const { template, assets } = work
   const inside = edges.map(({ edge, ...part }) => {
@@ -294,7 +289,7 @@ function attempt<Result>(act: () => Result, { name, why }: Attempt): Result {
 
 function openLiquid(locale: string | undefined, timeZone: string | undefined, markup: MarkupSupport): Liquid {
   const liquid = new Liquid({
-    // An empty set of named templates. So nothing can reach a file system, even if the list of tags had a gap.
+    // No named templates, so nothing can reach a file system, even if the list of tags had a gap.
     templates: {},
     outputEscape: markup.print,
     ownPropertyOnly: true,
@@ -344,7 +339,7 @@ function boundedEmitter(): Emitter {
   }
 }
 
-/** A value as Liquid prints it, but JSON instead of `[object Object]`. Only with `raw` can a value that is not a string arrive here. */
+/** As Liquid prints a value, but JSON instead of `[object Object]`. Values that are not strings come only from `raw`. */
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'string') return value
@@ -357,7 +352,7 @@ function placeOf(error: unknown, name: string): string {
   return `${name}:${line}:${column}`
 }
 
-/** LiquidJS puts the position at the end of its messages; ours have it at the front. It also names its limits without their values. */
+/** LiquidJS names its limits without their values. */
 const REASONS: Readonly<Record<string, string>> = {
   'illegal tag syntax, tag name expected': 'the name of a tag is missing after {%',
   'parse length limit exceeded': `the source is longer than ${TEMPLATE_SOURCE_BYTES_MAX / 1024} KiB`,
@@ -379,7 +374,7 @@ function reasonOf(error: unknown, { filters, tags }: Liquid): string {
   return unclosed(message) ?? REASONS[message] ?? message
 }
 
-/** LiquidJS finds a tag only where it may be: an inner or closing tag elsewhere is unknown to it. */
+/** LiquidJS knows an inner or closing tag only in its right place. */
 function misplaced(tag: string, tags: object): string | undefined {
   const parents = INNER_TAGS[tag]
   if (parents !== undefined) return `${tag} is not inside of ${parents}, or a tag before it is still open`
@@ -388,7 +383,7 @@ function misplaced(tag: string, tags: object): string | undefined {
   return `there is no ${opening} to close, or a tag inside of it is still open`
 }
 
-/** LiquidJS quotes the source, of an open output up to the end of the file. The position at the front says the same. */
+/** LiquidJS would quote the source up to the end of the file. The position at the front says enough. */
 function unclosed(message: string): string | undefined {
   const [, kind, begin] = /^(tag|output|raw) ([^]*) not closed$/.exec(message) ?? []
   if (kind === 'output') return 'the output is not closed: }} is missing'
@@ -398,8 +393,8 @@ function unclosed(message: string): string | undefined {
 }
 
 /**
- * Why filling failed. Does not pass on messages of LiquidJS and JavaScript that may quote data: `where_exp` parses a value as an
- * expression, and a `RangeError` contains a negative count.
+ * Hides messages of LiquidJS and JavaScript, because they may quote data: `where_exp` parses a value as an expression, and a `RangeError`
+ * contains a negative count.
  */
 function fillFaultOf(error: unknown): string {
   const cause = LiquidError.is(error) ? error.originalError : error
@@ -409,7 +404,6 @@ function fillFaultOf(error: unknown): string {
   return REASONS[cause.message] ?? UNFIT
 }
 
-/** Whether filling ended because a filter refused a value. */
 export function isRefusedValue(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : undefined
   return LiquidError.is(cause) && cause.originalError instanceof FilterError
@@ -417,7 +411,7 @@ export function isRefusedValue(error: unknown): boolean {
 
 const UNFIT = 'a value does not fit its filter or tag'
 
-/** The expression whose value a filter refuses, as the source has it: one line may have several. */
+/** The source of the expression, because one line may have several. */
 function expressionOf(error: unknown): string {
   if (!LiquidError.is(error)) return ''
   const text = error.token.getText().replaceAll(/\s+/g, ' ')
@@ -426,14 +420,13 @@ function expressionOf(error: unknown): string {
 
 const EXPRESSION_CHARS_MAX = 60
 
-/** Tags that may only be inside of others. */
 const INNER_TAGS: Readonly<Record<string, string>> = {
   else: 'if, unless, case or for',
   elsif: 'if or unless',
   when: 'case',
 }
 
-/** LiquidJS does not list inner and closing tags as tags of their own. */
+/** Adds inner and closing tags, which LiquidJS does not list. */
 function namesOf(tags: object): string[] {
   const names = Object.keys(tags).filter((tag) => !FILE_TAGS.includes(tag))
   return [...names, ...Object.keys(INNER_TAGS), ...names.map((name) => `end${name}`)]

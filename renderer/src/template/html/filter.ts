@@ -1,6 +1,6 @@
 /**
- * The Liquid filters for numbers, money, dates and words. They format with the host's `Intl`, in the locale and the time zone of the render
- * unless they name others. So equal input gives equal output on every machine.
+ * The Liquid filters for numbers, money, dates and words. They use the host's `Intl` with the locale and time zone of the render, unless
+ * they name others. So equal input gives equal output on every machine.
  */
 import { filters, toValue } from 'liquidjs'
 import { ARITHMETIC, amountOf, wholeOf } from './filter/amount.ts'
@@ -19,7 +19,7 @@ import { argumentWords, SIGNATURES } from './filter/signature.ts'
 import { type Clock, strftime } from './filter/strftime.ts'
 import { hyphenatorOf } from './hyphenation.ts'
 
-/** Distinct formats to keep per document. A template uses a handful; the limit is for data that would create many. */
+/** Formats to cache per document. A template uses a handful; the limit is for data that would create many. */
 const FORMATS_KEPT_MAX = 64
 
 const ZONE_DEFAULT = 'UTC'
@@ -28,7 +28,7 @@ const DATE_STYLES = ['full', 'long', 'medium', 'short'] as const
 type DateStyle = (typeof DATE_STYLES)[number]
 
 /**
- * The filters of one document, by name. `locale` and `timeZone` are their defaults.
+ * Makes the filters of one document. `locale` and `timeZone` are their defaults.
  * - `currency: code, locale` with an ISO 4217 code.
  * - `number: locale, digits`, where digits is the exact number of decimals. Without it the locale decides.
  * - `date: locale, style, zone` with style full, long, medium (default) or short.
@@ -38,7 +38,7 @@ type DateStyle = (typeof DATE_STYLES)[number]
  * - Liquid's arithmetic, in decimals.
  *
  * No zone changes a date without a time, or a time without a zone. As everywhere in Liquid, an empty input gives an empty output. A value
- * that is not a number or a date, and an argument without effect, is an error and is never printed.
+ * that is not a number or a date is an error, and so is an argument without effect.
  */
 export function localeFilters(locale = LOCALE_DEFAULT, timeZone = ZONE_DEFAULT): Readonly<Record<string, Filter>> {
   const kept = openFormats()
@@ -48,13 +48,13 @@ export function localeFilters(locale = LOCALE_DEFAULT, timeZone = ZONE_DEFAULT):
     )
   const numberFormat = (locales: string[], reason: string, options: Intl.NumberFormatOptions) =>
     kept(JSON.stringify(['number', locales, options]), () =>
-      // What rounds to nothing has no sign.
+      // A value that rounds to 0 has no sign.
       made(reason, () => new Intl.NumberFormat(locales, { ...options, signDisplay: 'negative' })),
     )
   const append = filters['append']
   const recased = (change: (text: string) => string) =>
     function filter(this: FilterThis, value: unknown) {
-      // The library's own makes a text of anything, and counts it.
+      // LiquidJS's `append` converts any value to text, and counts its memory.
       const text: unknown = typeof append === 'function' ? append.call(this, value, '') : value
       return change(typeof text === 'string' ? text : '')
     }
@@ -116,7 +116,7 @@ export function localeFilters(locale = LOCALE_DEFAULT, timeZone = ZONE_DEFAULT):
 
   function clockOf({ epochMs, kind }: Moment, named: string): Clock {
     const shown = new Date(kind === 'instant' ? epochMs + minutesEastOf(named, epochMs) * 60_000 : epochMs)
-    // Where the clock shows what is written, its offset is that of the zone at that time.
+    // `epochMs` is the clock's reading here, so its offset is that of the zone at that time.
     const before = (east: number) => epochMs - east * 60_000
     const instant = () =>
       kind === 'instant' ? epochMs : before(minutesEastOf(named, before(minutesEastOf(named, epochMs))))
@@ -125,7 +125,7 @@ export function localeFilters(locale = LOCALE_DEFAULT, timeZone = ZONE_DEFAULT):
     return {
       shown,
       minutesEast: () => minutesEastOf(named, instant()),
-      // In seconds, a day without a time is its noon: days are added as 86,400 seconds, and some have an hour more or less.
+      // In seconds, a day without a time is its noon: templates add days as 86,400 seconds, and some days have an hour more or less.
       epochMs: () => instant() + (kind === 'day' && named !== ZONE_DEFAULT ? NOON_MS : 0),
       word: (part, style) => {
         const alone = dateFormat(locales, { ...names, [part]: style })
@@ -154,9 +154,7 @@ export function localeFilters(locale = LOCALE_DEFAULT, timeZone = ZONE_DEFAULT):
   }
 }
 
-/**
- * Liquid has objects of its own for `nil`, `empty` and `blank`. And it ignores arguments that a filter does not read.
- */
+/** Replaces Liquid's own objects for `nil`, `empty` and `blank`. Refuses additional arguments, which Liquid ignores. */
 function strict(own: Readonly<Record<string, Filter>>): Readonly<Record<string, Filter>> {
   const entries = Object.entries(own).map(([name, filter]) => {
     const args = SIGNATURES.get(name)?.args ?? [0, 0]
@@ -173,12 +171,12 @@ function strict(own: Readonly<Record<string, Filter>>): Readonly<Record<string, 
 const NOON_MS = 12 * 3_600_000
 const SOFT_HYPHEN = '\u00ad'
 
-/** Making a format takes a hundred times as long as using it. */
+/** Cached, because making a format takes a hundred times as long as using it. */
 function openFormats(): <Format extends object>(key: string, make: () => Format) => Format {
   const formats = new Map<string, object>()
   return <Format extends object>(key: string, make: () => Format) => {
     const known = formats.get(key)
-    // A key has one kind of format.
+    // A key always has the same kind of format.
     if (known !== undefined) return known as Format
     const fresh = make()
     if (formats.size < FORMATS_KEPT_MAX) formats.set(key, fresh)
@@ -186,13 +184,13 @@ function openFormats(): <Format extends object>(key: string, make: () => Format)
   }
 }
 
-/** Filters of LiquidJS that use the clock or random numbers. The output of a template must depend only on its input. */
+/** Removed because they use the clock or random numbers: the output of a template must depend only on its input. */
 export const IMPURE_FILTERS = ['sample', 'date_to_xmlschema', 'date_to_rfc822', 'date_to_string', 'date_to_long_string']
 
-/** What a filter is tried on where only the data know the value. */
+/** Sample values for filters whose value is in the data. */
 const SAMPLES: Readonly<Record<string, string | number>> = { date: '2026-01-31' }
 
-/** What is wrong with a call of a filter whose arguments the source has, whatever the data are. The value is undefined if data have it. */
+/** Finds what is wrong with a call whose arguments are literals, whatever the data are. `value` is undefined if it is in the data. */
 export function openLiteralCheck(): (name: string, value: unknown, args: readonly unknown[]) => string | undefined {
   const own = localeFilters()
   const context = { memoryLimit: { use: () => undefined } }
@@ -201,7 +199,7 @@ export function openLiteralCheck(): (name: string, value: unknown, args: readonl
     // A list is never written out in a source.
     if (filter === undefined || name === 'sum') return undefined
     try {
-      // These filters use no more of Liquid.
+      // These filters use nothing else of Liquid.
       filter.call({ context } as unknown as FilterThis, value ?? SAMPLES[name] ?? 1, ...args)
       return undefined
     } catch (error) {

@@ -1,13 +1,13 @@
 /**
- * Where words may be hyphenated, by the patterns of TeX (Liang, "Word Hy-phen-a-tion by Com-put-er", 1983). Each language is loaded when a
- * text first asks for it, and is some hundred kilobytes large.
+ * Hyphenates words by the patterns of TeX (Liang, "Word Hy-phen-a-tion by Com-put-er", 1983). Each language has some hundred kilobytes, and
+ * is loaded when a text first needs it.
  */
 import { createRequire } from 'node:module'
 
-/** The parts of a word, with at least two letters each. */
+/** Splits a text where its words may be hyphenated. Each part of a word has at least two letters. */
 export type Hyphenate = (word: string) => readonly string[]
 
-/** By language: the name of its patterns, and the letters that the last part of a word has at least. */
+/** By language: the patterns, and the fewest letters of a word's last part. */
 const LANGUAGES: Readonly<Record<string, readonly [patterns: string, lastLettersMin: number]>> = {
   de: ['de-1996', 2],
   en: ['en-us', 3],
@@ -22,18 +22,17 @@ const LANGUAGES: Readonly<Record<string, readonly [patterns: string, lastLetters
   sv: ['sv', 2],
 }
 
-/** Countries whose English follows the British rules. */
 const BRITISH = /^en-(?:au|gb|ie|in|nz|za)\b/
 
 const FIRST_LETTERS_MIN = 2
 const LETTERS_MIN = 5
-/** Longer than any word of a dictionary. What is longer is no word. */
+/** Longer than any word of a dictionary. */
 const LETTERS_MAX = 100
 
 const opened = new Map<string, Hyphenate>()
 const require = createRequire(import.meta.url)
 
-/** The hyphenation of a language such as `de` or `pt-BR`. Undefined if there are no patterns for it. */
+/** `language` is a tag such as `de` or `pt-BR`. Undefined if there are no patterns for it. */
 export function hyphenatorOf(language = ''): Hyphenate | undefined {
   const tag = language.toLowerCase()
   const code = BRITISH.test(tag) ? 'en-gb' : (tag.split('-')[0] ?? '')
@@ -44,7 +43,7 @@ export function hyphenatorOf(language = ''): Hyphenate | undefined {
   return hyphenate
 }
 
-/** How strongly a pattern wants a break before each of its letters, and after the last. Odd numbers want one. */
+/** One number before each letter of a pattern, and one after the last. Odd numbers allow a break, and the largest number wins. */
 type Levels = readonly number[]
 
 function openHyphenator(name: string, lastLettersMin: number): Hyphenate {

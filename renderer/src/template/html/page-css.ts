@@ -1,4 +1,4 @@
-/** The page that a document is printed on: the options as CSS that overrides the source's own `@page`. Pure. */
+/** Turns page options into CSS that overrides the source's own `@page`. Pure. */
 import {
   type Orientation,
   type PageSize,
@@ -10,14 +10,14 @@ import { marginFault } from '../page-margins.ts'
 import { withStyles } from './style-element.ts'
 
 interface Size {
-  /** Points. */
+  /** In points. */
   readonly width: number
   readonly height: number
 }
 
 const MM = 72 / 25.4
 
-/** Portrait. CSS has the same names, except for those of `NOT_IN_CSS`. */
+/** Portrait. CSS has the same names, except for `NOT_IN_CSS`. */
 const SIZES = {
   A3: { width: 297 * MM, height: 420 * MM },
   A4: { width: 210 * MM, height: 297 * MM },
@@ -28,7 +28,7 @@ const SIZES = {
   TABLOID: { width: 792, height: 1224 },
 } as const satisfies Record<Extract<PageSize, string>, Size>
 
-/** Width and height of the pages that CSS has names for, in its pixels, portrait. */
+/** Width and height of CSS's named pages, in CSS pixels, portrait. */
 export const CSS_PAGES: Readonly<Record<string, readonly [number, number]>> = {
   ...Object.fromEntries(
     Object.entries(SIZES).map(([name, { width, height }]) => [name.toLowerCase(), [(width * 4) / 3, (height * 4) / 3]]),
@@ -44,12 +44,11 @@ export const CSS_PAGES: Readonly<Record<string, readonly [number, number]>> = {
 const NOT_IN_CSS =
   /([{;\s/]size\s{0,9}:)\s{0,9}(?:(?:portrait|landscape)\s{1,9})?(A6|TABLOID)(?:\s{1,9}(?:portrait|landscape))?(?=\s{0,9}(?:[;}!]|$))/gi
 
-/** The HTML whose `@page` sizes Chromium knows, or undefined if it is the same. Each size that the options name may be in the source. */
+/** Makes sizes that only the options know usable in `@page`. Undefined if nothing changes. */
 export function withPageSizes(html: string): string | undefined {
   return html.search(NOT_IN_CSS) === -1 ? undefined : withStyles(html, replacePageSizes)
 }
 
-/** The same for CSS. */
 export function replacePageSizes(css: string): string {
   return css.replaceAll(NOT_IN_CSS, (found: string, property: string, name: string) => {
     const size = SIZES[name.toUpperCase() === 'A6' ? 'A6' : 'TABLOID']
@@ -68,26 +67,26 @@ export const PAGE_DEFAULT = {
   marginLeft: 1 / 2.54,
 }
 
-/** Rounds to whole points. Chromium does so with the lengths of `@page`, but rounds these up, and made A4 a point wider than `size: A4`. */
+/** In whole points. Chromium rounds lengths of `@page` to these, but rounds this one up: A4 would be a point wider than `size: A4`. */
 function inchesOf(points: number): number {
   return Math.round(points) / 72
 }
 
-/** The page settings of the document itself, as CSS. '' if it sets none. */
+/** The document's own settings as CSS. '' if it has none. */
 export interface SourcePage {
   readonly size: string
   readonly left: string
   readonly right: string
 }
 
-/** Whether the document's own page settings are needed, to apply the options or to place a header and footer. */
+/** The document's own settings are needed to apply partial options, or to place a header and footer. */
 export function needsSourcePage({ page_size, orientation, margin }: RenderOptions, hasEdges: boolean): boolean {
   const sides = typeof margin === 'object' ? [margin.left, margin.right] : [margin]
   const needsSides = hasEdges && sides.includes(undefined)
   return needsSides || (page_size === undefined && (orientation !== undefined || margin !== undefined))
 }
 
-/** The left and right margins of the pages, as CSS: those of the options, else the document's own, else the default. */
+/** As CSS: from the options, else from the document, else the default. */
 export function sideMargins({ margin }: RenderOptions, source?: SourcePage): { left: string; right: string } {
   const given = typeof margin === 'object' ? margin : { left: margin, right: margin }
   const sideOf = (side: 'left' | 'right') => {
@@ -99,10 +98,7 @@ export function sideMargins({ margin }: RenderOptions, source?: SourcePage): { l
   return { left: sideOf('left'), right: sideOf('right') }
 }
 
-/**
- * Why the margins of the options leave no space on their page, as a sentence. Undefined if they leave space. A side that the source decides
- * counts as 0.
- */
+/** Says why the margins of the options leave no space. Undefined if they leave space. A side that the source decides counts as 0. */
 export function marginFaultOf(options: RenderOptions, sourceSize?: string): string | undefined {
   const { margin } = options
   if (margin === undefined) return undefined
@@ -111,15 +107,14 @@ export function marginFaultOf(options: RenderOptions, sourceSize?: string): stri
   return marginFault(sizeOf(options, sourceSize), sides)
 }
 
-/** The same before the document is loaded. If the source sets the size, only Chromium knows it. */
+/** For the time before the document is loaded. If the source sets the size, only Chromium knows it. */
 export function earlyMarginFaultOf(options: RenderOptions): string | undefined {
   return options.page_size === undefined ? undefined : marginFaultOf(options)
 }
 
 /**
- * The `@page` rules that apply the options, or '' if the options say nothing about the page. They are `!important` and name the
- * pseudo-classes of pages, so that they override the source's rules. What they do not set stays as in the source. `sourceSize` is the
- * source's own `size` as CSS.
+ * Returns '' if the options say nothing about the page. The rules are `!important` and name the pseudo-classes of pages, so that they
+ * override the source's rules. What they do not set stays as in the source. `sourceSize` is the source's own `size` as CSS.
  */
 export function pageRules(options: RenderOptions, sourceSize?: string): string {
   const declarations = [...sizeRule(options, sourceSize), ...marginsOf(options.margin)]
@@ -149,7 +144,7 @@ function turned({ width, height }: Size, orientation: Orientation): Size {
   return orientation === 'portrait' ? { width: short, height: long } : { width: long, height: short }
 }
 
-/** The size of an `@page` rule. A4 if it has none, as with `auto`. */
+/** The `size` of an `@page` rule. A4 if it has none, as with `auto`. */
 function parseSize(css: string): Size {
   const words = css.toUpperCase().split(/\s+/)
   const size = parseSides(words)

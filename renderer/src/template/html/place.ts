@@ -1,9 +1,9 @@
-/** Where a source has what Chromium reports of a document: an address, a line of a script. Pure. */
+/** Finds in a source what Chromium reports about a document, such as an address or a line of a script. Pure. */
 import type { TemplateSource } from '@platen/contract/domain/tenant.ts'
 
 type HtmlSource = NonNullable<TemplateSource['html']>
 
-/** The first place of an address that a source has literally, as in `template.html:3:14`. Undefined if it comes from the data. */
+/** The first place of the literal address, such as `template.html:3:14`. Undefined if the address comes from the data. */
 export function placeOfAddress(source: HtmlSource, address: string): string | undefined {
   for (const [name, text] of textsOf(source)) {
     for (const spelling of spellingsOf(address)) {
@@ -14,13 +14,13 @@ export function placeOfAddress(source: HtmlSource, address: string): string | un
   return undefined
 }
 
-/** The place of the first element with this opening, in the template itself. */
+/** The first element that begins with `tag`, in lower case. Not in header and footer. */
 export function placeOfTag({ template }: HtmlSource, tag: string): string | undefined {
   const at = template.toLowerCase().indexOf(tag)
   return at === -1 ? undefined : placeAt('template.html', template, at)
 }
 
-/** The place of the only image of the template that may have no address and is called so: `<img class="logo" alt="Acme">`. */
+/** `name` is such as `<img class="logo" alt="Acme">`. Undefined unless exactly one image matches and may have no address. */
 export function placeOfImage({ template }: HtmlSource, name: string): string | undefined {
   const places = Array.from(template.matchAll(IMAGE)).filter(([tag]) => {
     const address = attributeOf(tag, 'src') ?? attributeOf(tag, 'href') ?? ''
@@ -43,15 +43,14 @@ function attributeOf(tag: string, name: string): string | undefined {
   return double ?? single ?? bare
 }
 
-/** The place of the first match in the template. */
 export function placeOfPattern({ template }: HtmlSource, pattern: RegExp): string | undefined {
   const at = template.search(pattern)
   return at === -1 ? undefined : placeAt('template.html', template, at)
 }
 
 /**
- * The place of a line of the filled HTML, if just one line of the source is the same. Loops and values move lines, and a script is mostly
- * printed as it is. `column` is from 1; one that the line does not have is left out.
+ * Maps a line of the filled HTML to the source, if exactly one line there is the same. Loops and values move lines, but most scripts are
+ * printed unchanged. `column` is from 1; one beyond the line becomes 1.
  */
 export function placeOfLine(
   { template }: Pick<HtmlSource, 'template'>,
@@ -70,7 +69,7 @@ export function placeOfLine(
   return `template.html:${index + 1}:${Math.max(column, 1)}`
 }
 
-/** A minified library has lines of a megabyte, and no source has them. */
+/** Longer lines are not searched: they are of minified libraries. */
 const LINE_CHARS_MAX = 2000
 
 function textsOf({ template, header, footer }: HtmlSource): readonly [string, string][] {
@@ -80,13 +79,13 @@ function textsOf({ template, header, footer }: HtmlSource): readonly [string, st
   )
 }
 
-/** Chromium completes addresses, and HTML escapes them. */
+/** Chromium completes addresses, and HTML may escape them. */
 function spellingsOf(address: string): readonly string[] {
   const bare = address.replace(/\/$/, '')
   return Array.from(new Set([address, address.replaceAll('&', '&amp;'), bare, address.replace(/^https?:/, '')]))
 }
 
-/** Not part of a longer address or word. */
+/** Ignores a part of a longer address or word. */
 function indexOfAddress(text: string, address: string): number | undefined {
   if (address === '') return undefined
   for (let at = text.indexOf(address); at !== -1; at = text.indexOf(address, at + 1)) {
@@ -96,7 +95,7 @@ function indexOfAddress(text: string, address: string): number | undefined {
   return undefined
 }
 
-/** A place in a source, as in `template.html:3:14`. */
+/** Such as `template.html:3:14`. */
 export function placeAt(name: string, text: string, at: number): string {
   const before = text.slice(0, at)
   return `${name}:${before.split('\n').length}:${at - before.lastIndexOf('\n')}`

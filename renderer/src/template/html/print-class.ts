@@ -1,9 +1,9 @@
 /**
- * Chromium fills elements of a header or footer by their class. Those of `date` would have the clock of the machine, in the way of the United
- * States, and those of `url` the address of an empty page. So they get other classes, and `date` gets the date of the render. Pure.
+ * Chromium fills elements of a header or footer by class: `date` with the machine's time in US format, and `url` with the address of an
+ * empty page. So both classes are renamed, and `date` gets the date of the render. Pure.
  */
 
-/** The header or footer with its date, and with nothing in place of its address. Linear in its length. */
+/** Fills in the date and removes the address. Linear in the length of `html`. */
 export function withRenderDate(html: string, date: () => string): string {
   if (!MENTION.test(html)) return html
   const parts: string[] = []
@@ -22,7 +22,7 @@ export function withRenderDate(html: string, date: () => string): string {
     } else if (renamed !== tag) {
       parts.push(html.slice(from, index), renamed)
       from = end
-      // Chromium replaces what is in it, too.
+      // Chromium, too, replaces the content.
       if (/[\s"']print-date[\s"']/.test(renamed)) {
         const text = html.indexOf('<', end)
         parts.push(date())
@@ -44,7 +44,7 @@ function renameClasses(...[attribute, opening, double = '', single = '', bare = 
   return `${opening}"${renamed.join(' ').replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`
 }
 
-/** No letter has a named entity. */
+/** Numeric entities only: no ASCII letter has a named one. */
 function decoded(text: string): string {
   return text.replaceAll(/&#(?:(\d{1,7})|x([\da-f]{1,6}));?/gi, (entity, decimal?: string, hex?: string) => {
     const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
@@ -52,7 +52,7 @@ function decoded(text: string): string {
   })
 }
 
-/** After the bracket that ends a tag: values in quotes may have others. */
+/** The offset after the > of a tag. Quoted values may contain a >. */
 function endOfTag(html: string, start: number): number {
   const marks = />|=\s*["']/g
   marks.lastIndex = start

@@ -1,8 +1,7 @@
 /**
- * Resolves how filled HTML refers to the template's own files. Chromium requests what a document calls `asset:logo.png`, and
- * `browser/document/request.ts` answers. A header or footer cannot make requests, so its assets are embedded. In the document we replace
- * names by digests, where a name can be distinguished from other text. The reason: a page caches files by address. Two templates may both
- * have a logo.png, but equal digests mean equal bytes. Pure.
+ * Resolves references of filled HTML to the template's own files. Chromium requests `asset:logo.png`, and `browser/document/request.ts`
+ * answers. A header or footer cannot make requests, so its assets are embedded. In the document, names are replaced by digests, because a
+ * page caches files by address: two templates may both have a logo.png, but equal digests mean equal bytes. Pure.
  */
 import { assetUnavailable, egressUrl } from '@platen/contract/domain/egress-url.ts'
 import { ServiceError } from '@platen/contract/domain/error.ts'
@@ -14,19 +13,15 @@ import type { RemoteImages } from '../asset/remote-images.ts'
 import { isScriptName } from '../asset/script.ts'
 import { HTML_BYTES_MAX } from '../limit.ts'
 
-/** The start of the address of a font or script; its digest or name follows. The origin does not exist, so two files never share an address. */
+/** Address of fonts and scripts; the digest or name follows. The origin does not exist, so two files never share an address. */
 export const ASSET_ORIGIN = 'https://asset.invalid/'
 
-/** A piece of filled HTML, and its name in errors. */
 export interface Part {
   readonly name: string
   readonly html: string
 }
 
-/**
- * Finds an asset by name or digest. Throws `asset_unavailable`, with the most similar name if there is one. The message begins with
- * `place`.
- */
+/** `name` may be a digest. Throws `asset_unavailable` with the most similar name. The message begins with `place`. */
 export function assetNamed<Found extends AssetReference>(assets: readonly Found[], name: string, place: string): Found {
   const found = find(assets, name)
   if (found !== undefined) return found
@@ -35,19 +30,19 @@ export function assetNamed<Found extends AssetReference>(assets: readonly Found[
   throw new ServiceError('asset_unavailable', `${place}: the template has no asset ${shortened(name)}${known}`)
 }
 
-/** No name is as long as a digest. */
+/** A name is never as long as a digest. */
 function find<Found extends AssetReference>(assets: readonly Found[], name: string): Found | undefined {
   return assets.find((asset) => asset.name === name || asset.digest === name)
 }
 
-/** Names come from HTML and can be of any length. */
+/** Names from HTML can be of any length. */
 function shortened(name: string): string {
   return name.length > 80 ? `${name.slice(0, 80)}…` : name
 }
 
 /**
- * Replaces the names of assets in attributes and styles by their digests. Throws `asset_unavailable` for an asset that the template does
- * not have, before Chromium prints a document with a gap. Throws `template_error` if the result is too long.
+ * Replaces the names of assets in attributes and styles by their digests. Throws `asset_unavailable` for an unknown asset, before Chromium
+ * prints a gap. Throws `template_error` if the result is too long.
  */
 export function withDigests({ name: place, html }: Part, assets: readonly Asset[]): string {
   const grow = boundedReplacement(place, html)
@@ -62,15 +57,12 @@ export function withDigests({ name: place, html }: Part, assets: readonly Asset[
 }
 
 /**
- * A script by the address of fonts: a module is loaded only from an origin that allows it, and of a script of another origin the page is
- * told no errors, unless it was asked for across origins.
+ * Scripts get the address of fonts and `crossorigin`: else Chromium loads no module from another origin, and hides the errors of its
+ * scripts from the page.
  */
 const SCRIPT_REFERENCE = /(<script\b[^<>]*?\ssrc\s{0,9}=\s{0,9}["']?)asset:([^\s"'()<>,#]*)/gi
 
-/**
- * Returns the replacement for each mention. Throws `template_error` before the HTML is built, if all replacements would make it longer than
- * allowed.
- */
+/** Counts the growth by all replacements. Throws `template_error` before the HTML is built, if it would become too long. */
 function boundedReplacement(place: string, html: string): (mention: string, text: string) => string {
   let length = Buffer.byteLength(html)
   return (mention, text) => {
@@ -83,7 +75,7 @@ function boundedReplacement(place: string, html: string): (mention: string, text
 // All expressions here are linear in the length of the HTML, which is untrusted and up to 20 MiB long.
 const REFERENCE = /((?:\b(?:src|href|srcset)\s{0,9}=\s{0,9}["']?|\burl\(\s{0,9}["']?)asset:)([^\s"'()<>,#]*)/gi
 
-/** Adds the template's fonts as `@font-face` rules. The document's own such rules get the addresses from which Chromium loads fonts. */
+/** Adds the template's fonts as `@font-face` rules, and replaces the addresses in the document's own. */
 export function withFonts(
   { name: place, html }: Part,
   assets: readonly Asset[],
@@ -101,8 +93,8 @@ export function withFonts(
 }
 
 /**
- * Adds an element before all others. After the doctype: Chromium lays out a document that does not begin with one in quirks mode. The HTML
- * after it still creates root and head.
+ * Adds an element before all others, but after the doctype: a document that does not begin with it is laid out in quirks mode. The HTML
+ * after the element still creates root and head.
  */
 export function withFirst(html: string, element: string): string {
   const at = prologueEnd(html)
@@ -116,7 +108,7 @@ function addressOf({ digest }: Asset): string {
   return ASSET_ORIGIN + digest
 }
 
-/** `block`, because a page is never shown before it is printed, and then its fonts are loaded. */
+/** `block`, because a page is printed only after its fonts are loaded. */
 function faceRule({ family, weight, style }: FontReference, asset: Asset): string {
   const source = `src:url(${addressOf(asset)});font-display:block`
   return `@font-face{font-family:"${escapeCss(family)}";font-weight:${weight};font-style:${style};${source}}`
@@ -126,7 +118,7 @@ function escapeCss(text: string): string {
   return text.replace(/[^\w -]/gu, (character) => `\\${character.codePointAt(0)?.toString(16)} `)
 }
 
-/** Where the doctype of a document ends, including the comments around it. 0 if there is none. */
+/** The end of the doctype and of the comments around it. 0 if there is none. */
 function prologueEnd(html: string): number {
   for (let end = 0; ; ) {
     let at = end
@@ -154,10 +146,7 @@ export function withAssetsInside({ name: place, html }: Part, assets: readonly A
   })
 }
 
-/**
- * Throws `template_error` if a header or footer loads something that is not an image. Chromium does not allow the request, and crashes the
- * page.
- */
+/** Throws `template_error` if a header or footer loads a style sheet or font: Chromium refuses the request, and crashes the page. */
 export function refuseLoading({ name: place, html }: Part): void {
   const [sheet] = LOADS_SHEET.exec(html) ?? []
   const what = sheet ?? (NAMES_FONT.test(html) && LOADS.test(html) ? '@font-face' : undefined)
@@ -212,7 +201,7 @@ export function withRemoteInside({ name: place, html }: Part, remote: RemoteImag
 
 const REMOTE_IMAGE = /((?:\bsrc\s{0,9}=\s{0,9}|\burl\(\s{0,9})["']?)(https?:\/\/[^\s"'()<>]*)/gi
 
-/** The addresses that a header or footer names and that are not embedded in it. Chromium loads nothing there. */
+/** Addresses in a header or footer that are not embedded. Chromium loads nothing there. */
 export function unloadedIn(html: string): readonly string[] {
   const addresses = Array.from(html.matchAll(LOADED), ([, ofElement, ofStyle]) => ofElement ?? ofStyle ?? '')
   const unloaded = new Set(addresses.filter((address) => !/^(?:data:|#)/i.test(address)))
@@ -222,10 +211,9 @@ export function unloadedIn(html: string): readonly string[] {
 const LOADED =
   /<(?:img|image|iframe|embed|input|object)\b[^<>]*?\s(?:src|href|data)\s{0,9}=\s{0,9}["']?([^\s"'<>]+)|\burl\(\s{0,9}["']?([^\s"'()]+)/gi
 
-/** Whoever mends these sees the next. */
+/** Addresses named for one header or footer. After these are mended, the next are named. */
 const UNLOADED_MAX = 10
 
-/** The error for an asset whose bytes Chromium cannot show. */
 export function unusableAsset(name: string, place: string): ServiceError {
   return new ServiceError(
     'asset_unavailable',

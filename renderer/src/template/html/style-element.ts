@@ -1,6 +1,4 @@
-/** The style elements of a document. Pure. */
-
-/** The HTML with `change` applied to the text of each style element, or undefined if that changes nothing. Linear in its length. */
+/** Applies `change` to the text of each style element. Undefined if nothing changes. Linear in the length of `html`. */
 export function withStyles(html: string, change: (css: string) => string): string | undefined {
   const parts: string[] = []
   const tag = /<(\/?)style(?=[\s>/])/gi

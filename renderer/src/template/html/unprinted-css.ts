@@ -1,16 +1,15 @@
 /**
- * Finds styles of a document that Chromium drops or prints otherwise: footnotes, page counters outside of the margin boxes of `@page`, breaks
- * to a right or left page, and images without an address. It reads the style sheets of hosts for all of these, and the filled HTML for the
- * images. Linear in their length. Pure.
+ * Finds styles that Chromium ignores or prints differently: footnotes, page counters outside of the margin boxes of `@page`, breaks to a
+ * right or left page, and images without an address. Style sheets of hosts are searched for all of these, filled HTML only for the images.
+ * Linear in their length. Pure.
  */
 
 export interface IgnoredStyle {
   readonly what: 'footnote' | 'counter' | 'break' | 'image'
-  /** As it is written. */
   readonly declaration: string
 }
 
-/** The first image without an address in the styles of an HTML document. What else is ignored in them, the lint of its styles says. */
+/** Only the first one. The lint reports the other ignored styles of a document. */
 export function absentImageInHtml(html: string): IgnoredStyle | undefined {
   if (!NO_ADDRESS.test(html)) return undefined
   const styles = html.split(/<style\b[^<>]*>/i).slice(1)
@@ -20,7 +19,7 @@ export function absentImageInHtml(html: string): IgnoredStyle | undefined {
   return ignoredInCss(css).find(({ what }) => what === 'image')
 }
 
-/** What is ignored in a style sheet: one of each kind. */
+/** At most one of each kind. */
 export function ignoredInCss(css: string): readonly IgnoredStyle[] {
   if (!SUSPECT.test(css)) return []
   const own = withoutPages(withoutComments(css))
@@ -31,7 +30,7 @@ export function ignoredInCss(css: string): readonly IgnoredStyle[] {
   })
 }
 
-/** Where a source may have one of a kind. */
+/** Matches where a source may have one of this kind. */
 export function patternOf(what: IgnoredStyle['what']): RegExp | undefined {
   return KINDS.find(([kind]) => kind === what)?.[1]
 }
@@ -49,7 +48,7 @@ const KINDS = [
 
 const SUSPECT = new RegExp(KINDS.map(([, { source }]) => source).join('|'), 'i')
 const ATTRIBUTE = /\sstyle\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)')/gi
-/** An author's counter of this name is no counter of pages. */
+/** An author's own counter of this name does not count pages. */
 const OWN_COUNTER = /counter-(?:reset|increment|set)\s{0,9}:[^;{}]{0,200}\bpages?\b/i
 
 function withoutComments(css: string): string {
@@ -63,7 +62,7 @@ function withoutComments(css: string): string {
   return parts.join(' ')
 }
 
-/** The rules outside of `@page`, whose boxes know the pages. */
+/** Removes `@page`, because page counters work in its boxes. */
 function withoutPages(css: string): string {
   const parts: string[] = []
   let from = 0

@@ -1,9 +1,9 @@
 /**
- * The builtins that we replace in the sandbox of a template, as a script for QuickJS. `Intl`: QuickJS has none, so the host answers. Time,
- * random numbers and the machine's time zone: with them, equal input would give unequal output.
+ * A script for QuickJS that replaces builtins of a template's sandbox: `Intl`, which QuickJS lacks and the host answers; and time, random
+ * numbers and the time zone, with which equal input would give unequal output.
  */
 
-/** Uses two names of the scope it is put into: `host`, which takes and returns JSON, and `faultOfUse`, which makes an error. */
+/** Uses two names of the scope around it: `host`, which takes and returns JSON, and `faultOfUse`, which makes an error. */
 export const BUILTINS = `
 const define = (target, members) => {
   for (const key of Object.keys(members)) Object.defineProperty(target, key, { value: members[key], writable: true, configurable: true })

@@ -1,19 +1,19 @@
 /**
- * The console of a template, for its author: previews and checks show what it writes, and renders drop it. The script keeps no lines, so
- * that they survive an error of the template. All limits are enforced outside of the sandbox.
+ * The console of a template: previews and checks show its lines to the author, and renders drop them. The host keeps the lines, so that
+ * they survive an error of the template. All limits are enforced outside of the sandbox.
  */
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 import type { ConsoleLine } from '../../port/engine.ts'
 
-/** Lines kept of one document, and the length of each. */
+/** Lines of one document, and the length of each. */
 export const CONSOLE_LINES_MAX = 100
 export const CONSOLE_LINE_CHARS_MAX = 1000
-/** The innermost frames are enough to find the line. */
+/** Enough for the innermost frames, which name the line. */
 const STACK_CHARS_MAX = 4000
 
 const LEVELS: readonly ConsoleLine['level'][] = ['log', 'info', 'debug', 'warn', 'error']
 
-/** Uses two names of the scope it is put into: `define` and `note`. `note` answers whether it takes more. */
+/** Uses two names of the scope around it: `define` and `note`, which says whether it takes more lines. */
 export const CONSOLE = `
 const noted = { isOver: false }
 const spelled = (value) => {
@@ -38,7 +38,7 @@ interface SandboxConsole<Program> {
   direct(onLine: OnLine, program: Program): void
 }
 
-/** Opens the console of a sandbox. `placeOf` finds the place of a stack. */
+/** `placeOf` finds the place of a stack in the source. */
 export function openConsole<Program>(
   context: QuickJSContext,
   placeOf: (program: Program, stack: string) => string,
@@ -64,7 +64,7 @@ export function openConsole<Program>(
 
 const LIMITS = [10, CONSOLE_LINE_CHARS_MAX, STACK_CHARS_MAX]
 
-/** A template may call `note` in another way than the script does, so no text is read before its length is known. */
+/** A template may call `note` itself, so no text is read before its length is known. */
 function areShort(context: QuickJSContext, texts: readonly QuickJSHandle[]): boolean {
   const lengths = texts.map((text) =>
     context.typeof(text) === 'string' ? context.getNumber(context.getProp(text, 'length')) : Number.POSITIVE_INFINITY,

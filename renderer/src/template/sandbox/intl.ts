@@ -9,13 +9,12 @@ const TEXT_CHARS_MAX = 10_000
 const LOCALES_MAX = 10
 const OPTIONS_MAX = 32
 const LIST_MAX = 1000
-/** Formatters to keep during one render. A document uses a handful. */
+/** Formatters cached during one render. A document uses a handful. */
 const FORMATTERS_MAX = 50
 
 const DEFAULT_LOCALE = 'en-US'
 const DEFAULT_TIME_ZONE = 'UTC'
 
-/** What is used where a template names none. Absent means en-US and UTC. */
 export interface FormatterDefaults {
   readonly locale?: string | undefined
   readonly timeZone?: string | undefined
@@ -24,15 +23,13 @@ export interface FormatterDefaults {
 type Method = (...values: readonly unknown[]) => unknown
 type Formatter = Readonly<Record<string, Method>>
 
-/** The answer to a question that is too long to be read. */
 export const LONG_QUESTION = JSON.stringify({
   error: `the values to format are longer than ${QUESTION_CHARS_MAX} characters`,
 })
 
 /**
- * Returns a function that answers `[kind, method, locales, options, ...values]` with `{ value }` or `{ error }`. `kind` is one of
- * `FORMATTERS`. Defaults are used where the question names no locale or time zone, so that equal input gives equal output on every machine.
- * Never throws.
+ * The function answers `[kind, method, locales, options, ...values]` with `{ value }` or `{ error }`, and never throws. `kind` is one of
+ * `FORMATTERS`. A question without locale or time zone gets the defaults, not those of the machine.
  */
 export function openFormatter({
   locale = DEFAULT_LOCALE,
@@ -58,7 +55,7 @@ function answer(
   const key = JSON.stringify([kind, locales, options, method === 'supportedLocalesOf'])
   const make = () => {
     const named = localesOf(locales, defaults.locale)
-    // Where Intl knows none of the locales, it would take that of the machine.
+    // If Intl knows none of the locales, it would use that of the machine.
     const known = method === 'supportedLocalesOf' ? named : [...named, defaults.locale, DEFAULT_LOCALE]
     return formatterOf(kind, known, { timeZone: defaults.timeZone, ...optionsOf(options) })
   }
@@ -96,7 +93,7 @@ const FORMATTERS = new Map<unknown, (locales: string[], options: Options) => For
 const DATE_FIELDS = ['weekday', 'year', 'month', 'day', 'dateStyle']
 const TIME_FIELDS = ['dayPeriod', 'hour', 'minute', 'second', 'fractionalSecondDigits', 'timeStyle']
 
-/** The fields that `Date`'s methods add if the options name none of their own (ECMA-402, ToDateTimeOptions). */
+/** Adds fields as `Date`'s methods do if the options name none (ECMA-402, ToDateTimeOptions). */
 function withDefaults(kind: 'both' | 'date' | 'time', options: Options): Options {
   const has = (fields: readonly string[]) => fields.some((field) => Object.hasOwn(options, field))
   const isNamed = (kind !== 'time' && has(DATE_FIELDS)) || (kind !== 'date' && has(TIME_FIELDS))
@@ -107,7 +104,7 @@ function withDefaults(kind: 'both' | 'date' | 'time', options: Options): Options
 }
 
 function numberFormatter(locales: string[], options: Options): Formatter {
-  // What rounds to nothing has no sign.
+  // A value that rounds to 0 has no sign.
   const format = new Intl.NumberFormat(locales, { signDisplay: 'negative', ...options })
   return {
     format: (value) => format.format(numberOf(value)),
@@ -196,7 +193,7 @@ function segmenter(locales: string[], options: Options): Formatter {
 }
 
 function letterCase(locales: string[]): Formatter {
-  // The question has limited its length.
+  // `QUESTION_CHARS_MAX` limits its length.
   const wordsOf = (text: unknown) => (typeof text === 'string' ? text : '')
   return {
     upper: (text) => wordsOf(text).toLocaleUpperCase(locales),
@@ -205,14 +202,14 @@ function letterCase(locales: string[]): Formatter {
 }
 
 /**
- * JSON has no NaN, so any value that is not a number or a short text becomes NaN. A trailing n marks a bigint. Intl reads the digits of a
- * string exactly.
+ * Anything but a number or a short text becomes NaN, which JSON lacks. A trailing n marks a bigint. Intl reads the digits of a string
+ * exactly.
  */
 function numberOf(value: unknown): number | bigint | `${number}` {
   const text = typeof value === 'string' && value.length <= WORD_CHARS_MAX ? value : ''
   if (/^-?\d+n$/.test(text)) return BigInt(text.slice(0, -1))
   if (typeof value === 'number') return value
-  // The type does not know that any text may be given: one that is no number is NaN.
+  // Intl accepts any text: one that is not a number is NaN.
   return text === '' ? Number.NaN : (text as `${number}`)
 }
 
@@ -221,7 +218,7 @@ function instantOf(value: unknown): number {
   throw new RangeError('Invalid time value: write a date as 2026-12-31, or with a time as 2026-12-31T15:30:00Z')
 }
 
-/** Seconds that are taken for milliseconds are in the first months of 1970, and seldom at a quarter of an hour, as birthdays are. */
+/** Seconds that are read as milliseconds are in the first months of 1970, and seldom at a full quarter of an hour, unlike birthdays. */
 const SECONDS_MAX = 1e10
 const QUARTER_MS = 900_000
 

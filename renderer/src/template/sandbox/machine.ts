@@ -1,7 +1,7 @@
 /**
- * A QuickJS with its own WebAssembly memory, which can be restored to an earlier state byte for byte. So one machine serves any number of
- * templates, and none leaves anything for the next, not even through a bug of the engine: memory that is not restored is filled with zeros.
- * Making a machine costs ten times as much as restoring one, and its memory must be garbage collected.
+ * A QuickJS with its own WebAssembly memory, which can be restored to an earlier state byte for byte. So one machine serves many templates,
+ * and none leaves anything for the next, not even through a bug of the engine: the rest of the memory is filled with zeros. A new machine
+ * costs ten times as much as a restore, and leaves memory to the garbage collector.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -17,24 +17,24 @@ import { SANDBOX_MEMORY_BYTES_MAX, SANDBOX_STACK_BYTES_MAX } from '../limit.ts'
 
 const MIB = 1024 * 1024
 
-/** A QuickJS up to this memory is reused for the next evaluation. Its memory never shrinks, and all of it is overwritten in between. */
+/** A machine with more memory is not reused: memory never shrinks, and a restore reads all of it. */
 export const SANDBOX_MEMORY_KEPT_BYTES_MAX = 64 * MIB
 
 export interface Machine {
   readonly context: QuickJSContext
-  /** Whether it must not be used again: its memory has grown so much that restoring it costs more than a new machine. */
+  /** It must not be used again: a restore would cost more than a new machine. */
   isOutgrown(): boolean
-  /** The current state of the memory, as the difference from `earlier`. */
+  /** Only the difference from `earlier`. */
   copy(earlier?: MemoryImage): MemoryImage
-  /** Restores the memory. All handles made since then become invalid. */
+  /** All handles made since then become invalid. */
   restore(image: MemoryImage): void
-  /** Whether it was refused memory since the last restore. */
+  /** Since the last restore. */
   hasRunOut(): boolean
-  /** Stops the code after this many interrupts from now on, one every 10,000 branches or so. Undefined means never. */
+  /** Stops the code after this many interrupts from now on, one about every 10,000 branches. Undefined means never. */
   limitInterrupts(max: number | undefined): void
 }
 
-/** The state of a memory at some moment: an earlier state, and the blocks that changed since. */
+/** An earlier state, and the blocks that changed since, by offset. */
 export interface MemoryImage {
   readonly earlier: MemoryImage | undefined
   readonly blocks: ReadonlyMap<number, Uint8Array>
@@ -49,12 +49,11 @@ declare const WebAssembly: {
   readonly Memory: new (pages: { readonly initial: number; readonly maximum: number }) => object
 }
 
-/** Compiles QuickJS once and returns a function that makes machines. */
 export async function openMachineFactory(): Promise<() => Promise<Machine>> {
   const require = createRequire(import.meta.url)
   const file = await readFile(require.resolve('@jitl/quickjs-wasmfile-release-sync/wasm'))
   const wasmModule = await WebAssembly.compile(withSmallMemory(file))
-  // Its types describe the CommonJS build, where the variant is a field.
+  // The types describe the CommonJS build, where the variant is a field.
   const variant = release as unknown as QuickJSSyncVariant
   return async () => {
     const wasmMemory = new WebAssembly.Memory({ initial: PAGES_MIN, maximum: PAGES_MAX })
@@ -88,13 +87,13 @@ export async function openMachineFactory(): Promise<() => Promise<Machine>> {
 }
 
 /**
- * Pages of a new machine. QuickJS is compiled for 256, of which its stack takes 80, and asks for more when it needs them. A restore writes
- * all of them, and most templates need few.
+ * Pages of a new machine. QuickJS is compiled for 256, 80 of them for its stack, and asks for more when needed. A restore reads all pages,
+ * and most templates need few.
  */
 const PAGES_MIN = 112
 const PAGES_MAX = 32_768
 
-/** The import of the memory, `a.a`, with its limits of pages in LEB128: as it is compiled, and with `PAGES_MIN` in as many bytes. */
+/** The import of the memory, `a.a`, with its page limits in LEB128: as compiled, and with `PAGES_MIN` in the same number of bytes. */
 const MEMORY = Buffer.from('0161016102018002808002', 'hex')
 const SMALL_MEMORY = Buffer.from(MEMORY).fill(Buffer.from([PAGES_MIN | 0x80, 0]), 6, 8)
 
@@ -104,7 +103,7 @@ function withSmallMemory(file: Buffer): Buffer {
   return Buffer.concat([file.subarray(0, at), SMALL_MEMORY, file.subarray(at + MEMORY.length)])
 }
 
-/** A WebAssembly memory. It gets a new buffer when it grows. */
+/** A WebAssembly memory gets a new buffer when it grows. */
 interface Memory {
   readonly buffer: ArrayBuffer
   grow(pages: number): number
@@ -144,7 +143,7 @@ function restore(memory: Uint8Array, { earlier, blocks }: MemoryImage): void {
   for (const [at, block] of blocks) memory.set(block, at)
 }
 
-/** Fills the memory with zeros. Most of it is the stack, which few templates use: to look at it takes less time than to write it. */
+/** Most of the memory is the stack, which few templates use. Reading it takes less time than writing it. */
 function clear(memory: Uint8Array): void {
   for (let at = 0; at < memory.length; at += PAGE_BYTES) {
     const page = memory.subarray(at, at + PAGE_BYTES)

@@ -1,14 +1,14 @@
 /**
- * The modules that a react_pdf template finds in its sandbox: the few names of `react` and `@react-pdf/renderer`, and `Intl`. QuickJS
- * evaluates them before the template, in the same context. They give good messages and expand components. Their output is not trusted,
- * because a template may have replaced every builtin. See `elements.ts`.
+ * The modules in the sandbox of a react_pdf template: a few names of `react` and `@react-pdf/renderer`, and `Intl`. QuickJS evaluates them
+ * in the same context, before the template. They give good messages and expand components. Their output is not trusted, because a template
+ * may replace every builtin. See `elements.ts`.
  */
 import { PRIMITIVES, REFUSED_PROPS } from '../element/primitive.ts'
 import { FIGURE_MODULE, FIGURES } from '../figure/figures.ts'
 import { BUILTINS } from './builtin.ts'
 import { CONSOLE } from './console.ts'
 
-/** Names that `react` and `@react-pdf/renderer` have elsewhere, and why they are missing here. */
+/** Names of the real modules, and why they are missing here. */
 const ABSENT = {
   react: {
     createContext: 'pass values as props',

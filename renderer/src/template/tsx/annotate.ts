@@ -1,26 +1,24 @@
 /**
- * Gives the component of a template its type: authors rarely write one, and one that they write says what they hope for. So the parameter
- * of the default export gets the type that the schema says, in place of any other. Positions are mapped back. Pure.
+ * Replaces the type of the component's parameter by that of the schema: authors rarely write one, or write what they hope for. Positions
+ * are mapped back. Pure.
  */
 import type TS from 'typescript'
 import { ts } from './compiler.ts'
 import { COMPONENT_PROPS } from './declaration.ts'
 import { bareOf } from './finding.ts'
 
-/** A source with changes, and where its positions were before. */
 interface Annotated {
   readonly text: string
   readonly positionBefore: (position: number) => number
 }
 
-/** Text that takes the place of other text. */
 interface Change {
   readonly start: number
   readonly end: number
   readonly text: string
 }
 
-/** Annotates the component of a template. Without a component that can be found, nothing is changed. */
+/** Changes nothing if no component is found. */
 export function annotate(file: TS.SourceFile): Annotated {
   const component = componentOf(file)
   const changes = component === undefined ? [] : changesOf(component)
@@ -47,7 +45,7 @@ function positionBefore(position: number, changes: readonly Change[]): number {
 
 type Component = TS.FunctionDeclaration | TS.FunctionExpression | TS.ArrowFunction
 
-/** The function that is exported as the default, itself or by name, or in a call such as `memo(Invoice)`. */
+/** The default export: the function itself, its name, or a call such as `memo(Invoice)`. */
 export function componentOf(file: TS.SourceFile): Component | undefined {
   for (const statement of file.statements) {
     if (ts.isExportAssignment(statement)) return functionOf(statement.expression, file)
@@ -62,7 +60,7 @@ function isDefault({ modifiers }: TS.FunctionDeclaration): boolean {
   return modifiers?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword) === true
 }
 
-/** `Invoice` of `export { Invoice as default }`. */
+/** `Invoice` in `export { Invoice as default }`. */
 function defaultNameOf({ exportClause, moduleSpecifier }: TS.ExportDeclaration): string | undefined {
   if (moduleSpecifier !== undefined || exportClause === undefined || !ts.isNamedExports(exportClause)) return undefined
   const found = exportClause.elements.find(({ name }) => name.text === 'default')
@@ -99,7 +97,7 @@ function changesOf(component: Component): readonly Change[] {
   const change = { start, end: type?.end ?? start, text: `: ${COMPONENT_PROPS}` }
   const isBare = !component.getChildren().some(({ kind }) => kind === ts.SyntaxKind.OpenParenToken)
   if (!isBare) return [change]
-  // `data => …` takes a type in brackets only.
+  // `data => …` takes a type only in brackets.
   return [
     { start: name.getStart(), end: name.getStart(), text: '(' },
     { ...change, text: `${change.text})` },

@@ -1,8 +1,8 @@
 /**
- * TypeScript's compiler over a few files in memory. It resolves no module and opens no file of the machine, whatever a template refers to:
- * it knows the declarations that it is given, and of TypeScript's own libraries those of the language. So it is no way to read a file.
+ * TypeScript's compiler over a few files in memory. Whatever a template refers to, it resolves no module and opens no file of the machine:
+ * it knows only the given declarations, and TypeScript's library of the language.
  *
- * A template's types are code that the compiler runs, and may keep it busy for long. It belongs in a thread that can be terminated.
+ * A template's types are code that the compiler runs, perhaps for long. So it belongs in a thread that can be terminated.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,12 +14,11 @@ import { TEMPLATE_FILE } from './transpile.ts'
 const require = createRequire(import.meta.url)
 
 /**
- * The compiler itself. `import` would compile its nine megabytes once more in each thread, to find out that they are CommonJS: that takes
- * nearly as long as loading them from the compile cache.
+ * Not imported: `import` would compile nine megabytes once more in each thread to find out that they are CommonJS, which takes nearly as
+ * long as loading them from the compile cache.
  */
 export const ts: typeof TS = require('typescript')
 
-/** A template that was parsed, and what resolves its types. */
 export interface CompiledTemplate {
   readonly file: TS.SourceFile
   readonly program: TS.Program
@@ -28,16 +27,15 @@ export interface CompiledTemplate {
 
 export interface CompilerInput {
   readonly template: string
-  /** Declarations of the template's data. */
   readonly data: string
-  /** Whether `undefined` and `null` are types of their own. */
+  /** `undefined` and `null` are types of their own. */
   readonly isNullStrict: boolean
 }
 
-/** Nothing is computed before the checker is asked. */
+/** Nothing is computed before the checker is used. */
 type Compile = (input: CompilerInput) => CompiledTemplate
 
-/** The names of the files. None is on a disk. */
+/** None of these files is on a disk. */
 const TEMPLATE = `/${TEMPLATE_FILE}`
 export const DATA = '/data.d.ts'
 export const SANDBOX = '/sandbox.d.ts'
@@ -59,7 +57,7 @@ const OPTIONS: TS.CompilerOptions = {
   allowUmdGlobalAccess: true,
 }
 
-/** Opens a compiler. It keeps what all templates share: parsing the library of the language takes as long as checking ten templates. */
+/** Caches what all templates share: parsing the library of the language takes as long as checking ten templates. */
 export function openCompiler(): Compile {
   const sandbox = parse(SANDBOX, SANDBOX_DECLARATIONS)
   const common = openLibrary(withoutRare)
@@ -82,32 +80,30 @@ export function openCompiler(): Compile {
   }
 }
 
-/** TypeScript's library of the language, with what `edit` leaves of its files. Each is parsed once. */
+/** TypeScript's library of the language, with `edit` applied to its files. Each is parsed once. */
 function openLibrary(edit: (text: string) => string): (name: string) => TS.SourceFile | undefined {
   const directory = dirname(require.resolve('typescript'))
   const parsed = new Map<string, TS.SourceFile>()
   return (name) => {
     const own = name.startsWith(LIBRARY) ? name.slice(LIBRARY.length) : ''
     if (!isLibraryFile(own)) return undefined
-    // The compiler itself sets the parents when it binds the file.
+    // The compiler sets the parents when it binds the file.
     const file = parsed.get(name) ?? parse(name, edit(readFileSync(join(directory, own), 'utf8')), false)
     parsed.set(name, file)
     return file
   }
 }
 
-/** Parses one file, with the parents of its nodes. */
 function parse(name: string, text: string, hasParents = true): TS.SourceFile {
   const options: TS.CreateSourceFileOptions = {
     languageVersion: ts.ScriptTarget.ES2023,
     impliedNodeFormat: ts.ModuleKind.ESNext,
-    // Nobody asks for it, and it is a third of what parsing the library of the language takes.
+    // Unused, and a third of the time for parsing the library of the language.
     jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
   }
   return ts.createSourceFile(name, text, options, hasParents)
 }
 
-/** Parses a template alone. */
 export function parseTemplate(source: string): TS.SourceFile {
   return parse(TEMPLATE, source)
 }
@@ -126,7 +122,7 @@ function hostOf(find: (name: string) => TS.SourceFile | undefined): TS.CompilerH
     directoryExists: () => false,
     getDirectories: () => [],
     realpath: (path) => path,
-    // What is imported must be declared. Nothing is looked for.
+    // Imports must be declared. Nothing is searched for.
     resolveModuleNameLiterals: (names) => names.map(() => ({ resolvedModule: undefined })),
     resolveTypeReferenceDirectiveReferences: (names) =>
       names.map(() => ({ resolvedTypeReferenceDirective: undefined })),

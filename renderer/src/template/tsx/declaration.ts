@@ -1,11 +1,11 @@
 /**
- * What the compiler is told of a template's surroundings: its modules and the globals of its sandbox. Props and styles are not typed
- * here, because our own tables judge their values (see `element-lint.ts`), so that the two cannot differ.
+ * Declares a template's modules and the globals of its sandbox. Props and styles are not typed here: `element-lint.ts` checks their values
+ * against our own tables, so that the two cannot differ.
  */
 import { PRIMITIVES } from '../element/primitive.ts'
 import { FIGURE_MODULE, FIGURES } from '../figure/figures.ts'
 
-/** The namespace of the types of data, and the type of what the component gets. */
+/** The namespace of the data's types, and the type of the component's props. */
 export const DATA_NAMESPACE = 'PlatenData'
 export const COMPONENT_PROPS = `${DATA_NAMESPACE}.Props`
 
@@ -17,7 +17,7 @@ const FIGURE_COMPONENTS = Object.keys(FIGURES)
   .map((name) => `  export const ${name}: Figure`)
   .join('\n')
 
-/** Members that code for other runtimes may name in a type stay untyped. */
+/** Members that code for other runtimes may name stay untyped. */
 export const SANDBOX_DECLARATIONS = `
 declare namespace JSX {
   interface Element { readonly type: any; readonly props: any; readonly key: any }
@@ -82,7 +82,7 @@ ${FIGURE_COMPONENTS}
 }
 `
 
-/** What the library of the language is made of. Others, such as that of browsers, are large and have names that a template has not. */
+/** The library of the language. Others, such as that of browsers, are large and declare names that a template lacks. */
 const LIBRARY_FILE = /^lib\.(?:es5|es20(?:1[5-9]|2[0-3])(?:\.[a-z]+)*|decorators(?:\.legacy)?)\.d\.ts$/
 
 export function isLibraryFile(name: string): boolean {
@@ -90,9 +90,8 @@ export function isLibraryFile(name: string): boolean {
 }
 
 /**
- * Nearly half of the library are typed arrays and other objects that a document has no use for. A template that names none of them is
- * checked without: it gives the same findings, and a first check takes a sixth less. Only each other's declarations refer to these names,
- * which a test holds.
+ * Nearly half of the library are typed arrays and other objects that documents do not need. A template that names none of them is checked
+ * without them: a first check takes a sixth less, with the same findings. Only these declarations refer to each other, which a test checks.
  */
 export const RARE_NAMES = [
   'Int8Array',
@@ -114,21 +113,19 @@ export const RARE_NAMES = [
 
 const NAMES = RARE_NAMES.join('|')
 
-/** A declaration of one of them: a line, or a block up to the next bracket at the start of a line. */
+/** A line, or a block up to the next bracket at the start of a line. */
 const RARE_DECLARATION = new RegExp(
   `^(?:declare )?(?:interface|namespace|var) (?:${NAMES})(?:Constructor|Handler)?\\b(?:[^{;\\n]*;|[^]*?^\\})`,
   'gm',
 )
 
-/** One of the names, and what may lead to one that is not written out. */
+/** One of the names, or code that can form a name. */
 const RARE = new RegExp(String.raw`${NAMES}|globalThis|\\u`)
 
-/** Whether a source may name one of them. */
 export function mayNameRare(source: string): boolean {
   return RARE.test(source)
 }
 
-/** A file of the library without their declarations. */
 export function withoutRare(text: string): string {
   return text.replace(RARE_DECLARATION, '')
 }

@@ -1,32 +1,31 @@
 /**
- * Decides which of TypeScript's diagnostics an author is told. Most of what it reports is no fault of a program that runs: templates are
- * written without types, and JavaScript allows more than types do. Pure.
+ * Decides which of TypeScript's diagnostics an author sees. Most are no faults at run time: templates are written without types, and
+ * JavaScript allows more than types do. Pure.
  */
 import { suggestion } from '@platen/lib/suggestion.ts'
 import type TS from 'typescript'
 import { type CompiledTemplate, DATA, ts } from './compiler.ts'
 import { type Finding, isPrimitive, isSchemaObject, membersOf, shownText } from './finding.ts'
 
-/** `>` and `}` in the text of an element: the transpiler takes them for what they are. */
+/** `>` and `}` in the text of an element: the transpiler accepts them. */
 const TOLERATED = new Set([1381, 1382])
 
-/** The first one breaks the rest of the file, so that later ones say little. */
+/** The first one breaks the rest of the file, so later ones say little. */
 const SYNTAX_FAULTS_MAX = 1
 
-/** What does not parse. */
 export function syntaxFindings({ program, file }: CompiledTemplate): readonly Finding[] {
   const found = program.getSyntacticDiagnostics(file).filter(({ code }) => !TOLERATED.has(code))
   return found.slice(0, SYNTAX_FAULTS_MAX).map((each) => ({ position: each.start, message: plainText(each) }))
 }
 
-/** Cannot find name, also with a suggestion or the name of a package or library that has it; a type that is used as a value. */
+/** "Cannot find name", also with a suggestion or the name of a package or library; and a type used as a value. */
 const UNKNOWN_NAME = new Set([2304, 2552, 2580, 2581, 2582, 2583, 2584, 2591, 2592, 2593, 2693, 2867, 2868, 18004])
 const NOT_CALLABLE = 2349
 const NO_OVERLAP = 2367
-/** An object is possibly null or undefined, by name or not. */
+/** "Object is possibly null or undefined", also with a name. */
 const MAYBE_ABSENT = new Set([2531, 2532, 2533, 18047, 18048, 18049])
 
-/** What the types of a program with loose nulls show. */
+/** For a program with loose nulls. */
 export function typeFindings(compiled: CompiledTemplate): readonly Finding[] {
   const { program, file } = compiled
   const guarded = guardedNames(file)
@@ -43,7 +42,7 @@ export function typeFindings(compiled: CompiledTemplate): readonly Finding[] {
   })
 }
 
-/** Variables that the schema does not require and whose fields are read nevertheless, in a program with strict nulls. */
+/** Variables that the schema does not require, but whose fields are read. For a program with strict nulls. */
 export function absenceFindings({ program, file, checker }: CompiledTemplate): readonly Finding[] {
   const found = program.getSemanticDiagnostics(file).filter(({ code }) => MAYBE_ABSENT.has(code))
   return found.flatMap(({ start = 0, length = 0 }): readonly Finding[] => {
@@ -59,7 +58,7 @@ export function absenceFindings({ program, file, checker }: CompiledTemplate): r
   })
 }
 
-/** Whether a condition around a node mentions it, in a way that the compiler need not understand: `data.rows?.length > 0 && data.rows.map`. */
+/** A condition around the node mentions it, even if the compiler does not understand that: `data.rows?.length > 0 && data.rows.map`. */
 function isAskedFor(node: TS.Node): boolean {
   const text = plainChain(node)
   for (let inner = node; !ts.isSourceFile(inner.parent); inner = inner.parent) {
@@ -69,7 +68,7 @@ function isAskedFor(node: TS.Node): boolean {
   return false
 }
 
-/** The source of an expression, where each part of a chain is taken for present. */
+/** The source of an expression without optional chaining. */
 function plainChain(node: TS.Node): string {
   return node.getText().replaceAll('?.', '.').replaceAll('.[', '[')
 }
@@ -86,7 +85,7 @@ function nameFindings(node: TS.Node, guarded: ReadonlySet<string>): readonly Fin
   return [{ position: node.getStart(), message: `${node.text} is not defined${suggestion(node.text, namesIn(node))}` }]
 }
 
-/** Names that the code asks for with `typeof` before it uses them, as libraries for several runtimes do. */
+/** Names that the code tests with `typeof`, like libraries for several runtimes. */
 function guardedNames(file: TS.SourceFile): ReadonlySet<string> {
   const names = new Set<string>()
   const visit = (node: TS.Node): void => {
@@ -97,7 +96,6 @@ function guardedNames(file: TS.SourceFile): ReadonlySet<string> {
   return names
 }
 
-/** Names that the file declares or imports. */
 function namesIn(node: TS.Node): ReadonlySet<string> {
   const names = new Set<string>()
   const visit = (each: TS.Node): void => {
@@ -126,13 +124,12 @@ function callFindings(node: TS.Node, { checker }: CompiledTemplate): readonly Fi
   return [{ position: node.getStart(), message: `${shownText(called)} is not a function: it is ${what}` }]
 }
 
-/** The two types of a comparison. */
 function overlapOf(diagnostic: TS.Diagnostic): string {
   const [, one = '', other = ''] = /the types '(.*)' and '(.*)' have no overlap/s.exec(textOf(diagnostic)) ?? []
   return `${one} is never ${other}`
 }
 
-/** TypeScript's words in our form: without a full stop, and names without quotes. */
+/** TypeScript's message in our style: no full stop, no quotes around names. */
 function plainText(diagnostic: TS.Diagnostic): string {
   const text = textOf(diagnostic)
     .replaceAll(/'([^']*)'/g, '$1')
@@ -144,7 +141,7 @@ function textOf({ messageText }: TS.Diagnostic): string {
   return ts.flattenDiagnosticMessageText(messageText, '; ')
 }
 
-/** The innermost node that spans exactly this, or the innermost around it. */
+/** The innermost node that contains the whole range. */
 function nodeAt(file: TS.SourceFile, start: number, end: number): TS.Node {
   let node: TS.Node = file
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Holds the elements in a template's source against the tables by which elements are translated, so that a wrong prop or style is a fault
- * also where the sample data does not lead. Only values that the compiler knows are judged: `fontSize: 'big'`, not `fontSize: size`. Pure.
+ * Checks the elements in a template's source against the tables of the translation, so that a wrong prop or style is found even where the
+ * sample data do not lead. Only values that the compiler knows are checked: `fontSize: 'big'`, not `fontSize: size`. Pure.
  */
 
 import { ServiceError } from '@platen/contract/domain/error.ts'
@@ -30,14 +30,13 @@ import { type FigureName, isFigureName } from '../figure/figures.ts'
 import { type CompiledTemplate, SANDBOX, ts } from './compiler.ts'
 import { bareOf, type Finding, isNothing, isSchemaObject, membersOf } from './finding.ts'
 
-/** What is needed to judge the elements of one template. */
 interface ElementLint extends CompiledTemplate {
   readonly families: Families
-  /** Styles that were judged. Several elements may share one. */
+  /** Styles that were checked. Several elements may share one. */
   readonly seen: Set<TS.Node>
 }
 
-/** Looks at one node, not at its children. */
+/** Checks one node, not its children. */
 export function elementFindings(node: TS.Node, lint: ElementLint): readonly Finding[] {
   if (!ts.isJsxOpeningElement(node) && !ts.isJsxSelfClosingElement(node)) return []
   const name = primitiveNameOf(node.tagName, lint)
@@ -56,7 +55,7 @@ export function elementFindings(node: TS.Node, lint: ElementLint): readonly Find
   return [...props, ...undrawn, ...children.flatMap((child) => childFindings(child, primitives, lint))]
 }
 
-/** The name of one of our elements, or of one such as `<div>` that nobody has. Undefined for components of the template. */
+/** The name of one of our elements, or an unknown name such as `div`. Undefined for components of the template. */
 function primitiveNameOf(tag: TS.JsxTagNameExpression, { checker }: ElementLint): string | undefined {
   if (ts.isIdentifier(tag) && /^[a-z]/.test(tag.text)) return tag.text
   const found = checker.getSymbolAtLocation(tag)
@@ -67,7 +66,7 @@ function primitiveNameOf(tag: TS.JsxTagNameExpression, { checker }: ElementLint)
   return isKnown ? symbol.name : undefined
 }
 
-/** The values of a figure are tried where it is drawn. */
+/** Values are checked when the figure is drawn. */
 function figureFindings(node: TS.JsxOpeningLikeElement, name: FigureName): readonly Finding[] {
   return node.attributes.properties.filter(ts.isJsxAttribute).flatMap(({ name: prop }) => {
     const fault = prop.getText() === 'key' ? undefined : unknownProp(name, prop.getText())
@@ -75,13 +74,12 @@ function figureFindings(node: TS.JsxOpeningLikeElement, name: FigureName): reado
   })
 }
 
-/** An element at a place where it may be. */
 interface ElementPlace {
   readonly primitive: Primitive
   readonly place: EffectPlace
 }
 
-/** Where an element may be, as far as the elements written around it say so. */
+/** Where an element may be, judged by the elements around it in the source. */
 function placesOf(node: TS.JsxOpeningLikeElement, name: string, lint: ElementLint): readonly ElementPlace[] {
   const around = namesAround(node, lint)
   const kinds = KINDS.filter(({ kind, within }) => {
@@ -96,7 +94,7 @@ function placesOf(node: TS.JsxOpeningLikeElement, name: string, lint: ElementLin
   })
 }
 
-/** The kinds of parents that make a difference for styles, and whether they are within a drawing. */
+/** The parents that make a difference for styles. `within`: inside a drawing. */
 const KINDS = [
   { kind: 'document', within: false },
   { kind: 'root', within: false },
@@ -106,10 +104,10 @@ const KINDS = [
   { kind: 'svg', within: true },
 ] as const
 
-/** What is written in these is within a drawing. */
+/** Children of these are inside a drawing. */
 const DRAWINGS = new Set(['Svg', 'G', 'Defs', 'ClipPath', 'Marker', 'LinearGradient', 'RadialGradient'])
 
-/** Our elements around an element, up to one whose place is certain or to the edge of a component. */
+/** Our elements around an element, up to the edge of a component. */
 function namesAround(node: TS.JsxOpeningLikeElement, lint: ElementLint): readonly string[] {
   const names: string[] = []
   let element: TS.Node = ts.isJsxOpeningElement(node) ? node.parent : node
@@ -125,7 +123,7 @@ function namesAround(node: TS.JsxOpeningLikeElement, lint: ElementLint): readonl
   }
 }
 
-/** Whether a function is written in JSX, as in `rows.map((row) => <View />)`. */
+/** The function is inside JSX, as in `rows.map((row) => <View />)`. */
 function isInJsx(node: TS.Node): boolean {
   let around: TS.Node | undefined = node.parent
   while (around !== undefined && (ts.isCallExpression(around) || ts.isParenthesizedExpression(around)))
@@ -139,7 +137,7 @@ interface PlacedAttribute {
   readonly places: readonly ElementPlace[]
 }
 
-/** What is not drawn of an attribute wherever its element may be. It may be meant, as in a style that elements share. */
+/** Reports what is not drawn at any possible place. A warning, because elements may share a style. */
 function undrawnFindings({ attribute, name, places }: PlacedAttribute, lint: ElementLint): readonly Finding[] {
   const prop = attribute.name.getText()
   const { initializer } = attribute
@@ -173,7 +171,7 @@ function undrawnFindings({ attribute, name, places }: PlacedAttribute, lint: Ele
   })
 }
 
-/** The values that an entry of a style may have. True in place of one that is known with the data only. */
+/** The possible values of an entry of a style. True stands for a value that only the data know. */
 function entryValues(entry: TS.Symbol, lint: ElementLint): readonly (string | number | boolean)[] {
   const value = writtenValue(entry, lint)
   if (value === undefined) return []
@@ -197,7 +195,6 @@ function attributeFindings({ attribute, name, primitives }: Attribute, lint: Ele
   const type = value === undefined ? undefined : lint.checker.getTypeAtLocation(value)
   const kinds = primitives.flatMap(({ props }) => (Object.hasOwn(props, prop) ? [props[prop]] : []))
   if (kinds.length === 0) {
-    // A prop without a value is as good as none.
     if (type !== undefined && isNothing(type)) return []
     const known = primitives.flatMap(({ props }) => Object.keys(props))
     const refusal = Object.hasOwn(REFUSED_PROPS, prop) ? REFUSED_PROPS[prop] : undefined
@@ -212,7 +209,7 @@ function attributeFindings({ attribute, name, primitives }: Attribute, lint: Ele
   })
 }
 
-/** Why none of the kinds takes the value. */
+/** Undefined if one of the kinds accepts the value. */
 function propFault(
   value: Json,
   { kinds, label }: { readonly kinds: readonly (PropKind | undefined)[]; readonly label: string },
@@ -220,7 +217,7 @@ function propFault(
 ): string | undefined {
   let fault: string | undefined
   for (const kind of kinds) {
-    // An image needs the assets of the template, and is tried with them.
+    // An image needs the template's assets, and is checked with them.
     if (kind === undefined || kind === 'image') return undefined
     try {
       propValue(kind, value, {
@@ -239,7 +236,7 @@ function propFault(
 
 type StyleLint = ElementLint & { readonly label: string }
 
-/** Follows a style to the object literals that it is made of, wherever they are in the template. */
+/** Follows a style to its object literals, anywhere in the template. */
 function styleFindings(expression: TS.Expression, lint: StyleLint): readonly Finding[] {
   return styleEntries(expression, lint).flatMap((entry) => entryFindings(entry, lint))
 }
@@ -256,7 +253,7 @@ function styleEntries(expression: TS.Expression, lint: ElementLint): readonly TS
   return isList ? [] : objects.flatMap((type) => lint.checker.getPropertiesOfType(type))
 }
 
-/** The value of an entry that is written in the template. */
+/** Undefined if the value is not written in the template. */
 function writtenValue({ valueDeclaration }: TS.Symbol, lint: ElementLint): TS.Expression | undefined {
   if (valueDeclaration === undefined || valueDeclaration.getSourceFile() !== lint.file) return undefined
   if (ts.isPropertyAssignment(valueDeclaration)) return valueDeclaration.initializer
@@ -283,9 +280,9 @@ function entryFindings(entry: TS.Symbol, lint: StyleLint): readonly Finding[] {
   })
 }
 
-/** The texts and numbers that a value may be, as far as the compiler knows them. */
+/** The possible strings and numbers of a value, as far as the compiler knows. */
 function literalsOf(value: TS.Expression, type: TS.Type): readonly (string | number)[] {
-  // In an attribute, its type may be that of all texts.
+  // In an attribute, the type of a string literal may be just `string`.
   if (ts.isStringLiteralLike(value)) return [value.text]
   return membersOf(type).flatMap((member) =>
     member.isStringLiteral() || member.isNumberLiteral() ? [member.value] : [],

@@ -3,29 +3,27 @@ import { SourceMap } from 'node:module'
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { type Options, transform } from 'sucrase'
 
-/** The name of the source in stack traces and messages. */
 export const TEMPLATE_FILE = 'template.tsx'
 
 const OPTIONS: Options = {
   transforms: ['typescript', 'jsx', 'imports'],
   jsxRuntime: 'automatic',
-  // QuickJS knows the language as it is. What takes the place of `?.` would fail under another name and at another place.
+  // QuickJS knows the current language. A replacement of `?.` would report an error with another name and place.
   disableESTransforms: true,
-  // The development form passes the line of every element on, so that an error about a prop can name its position.
+  // Development mode passes on the line of every element, so that an error about a prop can name its position.
   production: false,
   filePath: TEMPLATE_FILE,
 }
 
-/** A transpiled template. Immutable, so it may be kept for any number of renders. */
+/** Immutable, so it may be cached for any number of renders. */
 export interface Program {
   readonly code: string
-  /** `template.tsx:12:5` for a position in `code`. Line and column count from 1. Slow: for error messages only. */
+  /** Returns `template.tsx:12:5` for a position in `code`. Line and column count from 1. Slow: only for error messages. */
   readonly locate: (line: number, column: number) => string
-  /** The position of an element, or of one of its props, in the source. */
   readonly find: (spot: ElementPosition) => string
 }
 
-/** An element of a template as the sandbox reports it. Its line is known, its column must be searched. */
+/** An element as the sandbox reports it. Its column must be searched. */
 export interface ElementPosition {
   readonly line: number
   /** The name after its `<`, without the namespace. */
@@ -33,7 +31,7 @@ export interface ElementPosition {
   readonly prop?: string | undefined
 }
 
-/** Removes types and JSX and keeps lines. Throws `ServiceError` with `template_error` and the position if the source does not parse. */
+/** Keeps lines. Throws `ServiceError` with `template_error` and the position if the source does not parse. */
 export function transpile(source: string): Program {
   const { code } = transformed(source, OPTIONS)
   return { code, locate: (line, column) => locate(source, line, column), find: (spot) => find(source, spot) }
@@ -44,7 +42,7 @@ function transformed(source: string, options: Options): ReturnType<typeof transf
     return transform(source, options)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    // sucrase: "Error transforming template.tsx: Unexpected token (3:9)"
+    // Sucrase's form: "Error transforming template.tsx: Unexpected token (3:9)"
     const place = /^(?:Error transforming [^:]*: )?(.*) \((\d+):(\d+)\)$/s.exec(reason)
     const message =
       place === null ? `${TEMPLATE_FILE}: ${reason}` : `${TEMPLATE_FILE}:${place[2]}:${place[3]}: ${place[1]}`
@@ -52,7 +50,7 @@ function transformed(source: string, options: Options): ReturnType<typeof transf
   }
 }
 
-/** The transform keeps lines but not columns. The source map has the columns, and is made only on request. */
+/** The transform keeps lines but not columns. The source map with the columns is made only here. */
 function locate(source: string, line: number, column: number): string {
   const { sourceMap } = transformed(source, { ...OPTIONS, sourceMapOptions: { compiledFilename: TEMPLATE_FILE } })
   if (sourceMap === undefined) return `${TEMPLATE_FILE}:${line}`
@@ -62,15 +60,14 @@ function locate(source: string, line: number, column: number): string {
   return isSameLine ? `${TEMPLATE_FILE}:${line}:${entry.originalColumn + 1}` : `${TEMPLATE_FILE}:${line}`
 }
 
-/** A name that can be searched for. A name from a sandbox need not be in the source, and can be longer than a regular expression may be. */
+/** A name that can be searched for. A name from a sandbox may not be in the source, and may be too long for a regular expression. */
 const NAME = /^[\w$-]{1,100}$/
 
-/** How many lines of a source are searched for the props of one element. */
 const PROP_LINES_MAX = 50
 
 /**
- * Finds an element in the source. sucrase passes on only the line of an element. Usually the line has one such element. If it has several
- * of that name, the first one with the prop is taken. An element under another name (`const Box = View`) and a spread prop are not found.
+ * Sucrase passes on only the line of an element. If the line has several elements of that name, the first one with the prop counts. An
+ * element under another name (`const Box = View`) and a spread prop are not found.
  */
 function find(source: string, { line, element, prop }: ElementPosition): string {
   const lines = source.split('\n').slice(line - 1, line - 1 + PROP_LINES_MAX)
@@ -89,7 +86,7 @@ function find(source: string, { line, element, prop }: ElementPosition): string 
   return first === undefined ? `${TEMPLATE_FILE}:${line}` : positionText(line, text.slice(0, first.index))
 }
 
-/** The offset of a prop's name in an opening tag and the text after it. Stops at the next tag, and ignores longer names that contain it. */
+/** The offset of a prop's name in `text`, which begins with a tag. Stops at the next tag, and ignores longer names. */
 function propIn(text: string, prop: string): number | undefined {
   if (!NAME.test(prop)) return undefined
   const tag = /^<[^<]*/.exec(text)?.[0] ?? ''

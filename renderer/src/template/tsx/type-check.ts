@@ -1,7 +1,6 @@
 /**
- * Checks the source of a react_pdf template before it runs: its syntax, the names and variables that it uses, its elements. TypeScript
- * parses it and finds the types, which begin with the schema. A fault is what fails or prints nothing whatever the data are; what may be
- * meant so is a warning.
+ * Checks the source of a react_pdf template before it runs: syntax, names, variables, elements. TypeScript parses it and infers types from
+ * the schema. A fault fails or prints nothing for all data; what an author may mean is a warning.
  *
  * The compiler takes 40 MiB and most of a second to load, so import this module only where templates are checked.
  */
@@ -21,9 +20,8 @@ export interface TypeCheckInput {
   readonly source: string
   /** A valid schema. */
   readonly variablesSchema: JsonObject
-  /** Font families of the template itself. */
   readonly families: Families
-  /** Whether warnings are wanted. They take a second look at the types. */
+  /** Asks for warnings. They need a second check of the types. */
   readonly isWarned: boolean
 }
 
@@ -33,13 +31,12 @@ export interface TypeFinding {
   readonly isWarning: boolean
 }
 
-/** The findings, in the order of the source and at most `FINDINGS_MAX`. If there are faults, they come without warnings. */
+/** Returns at most `FINDINGS_MAX` findings, in the order of the source. If there are faults, warnings are left out. */
 export type CheckTypes = (input: TypeCheckInput) => readonly TypeFinding[]
 
 /** One mistake often shows in many places. */
 const FINDINGS_MAX = 10
 
-/** Opens a check. It keeps the compiler and what all templates share. */
 export function openTypeCheck(): CheckTypes {
   const compile = openCompiler()
   const check: CheckTypes = ({ source, variablesSchema, families, isWarned }) => {
@@ -66,7 +63,7 @@ export function openTypeCheck(): CheckTypes {
 function findingsIn(compiled: CompiledTemplate, families: Families): readonly Finding[] {
   const broken = syntaxFindings(compiled)
   if (broken.length > 0) return broken
-  // TypeScript's own way for a file to leave the check of types.
+  // TypeScript's own way to exclude a file from the check of types.
   if (UNCHECKED.test(compiled.file.text)) return []
   const findings = [...typeFindings(compiled), ...asyncFindings(compiled)]
   const lint = { ...compiled, families, seen: new Set<TS.Node>() }
@@ -78,7 +75,7 @@ function findingsIn(compiled: CompiledTemplate, families: Families): readonly Fi
   return findings
 }
 
-/** A render names the element of a component that is asynchronous. The one that is exported has none. */
+/** Only for the exported component, which has no element that a render could name. */
 function asyncFindings({ file }: CompiledTemplate): readonly Finding[] {
   const modifier = componentOf(file)?.modifiers?.find(({ kind }) => kind === ts.SyntaxKind.AsyncKeyword)
   if (modifier === undefined) return []

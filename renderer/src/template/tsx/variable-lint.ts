@@ -1,6 +1,6 @@
 /**
- * Holds each property that a template reads against the schema. TypeScript would refuse more than is wrong: a property that only one of
- * several variants has, or one that code sets on an object of its own. Here, only what no valid data can have is a fault. Pure.
+ * Checks each property that a template reads against the schema. TypeScript would refuse too much: a property of one of several variants,
+ * or one that code adds to its own object. Here, only what no valid data can have is a fault. Pure.
  */
 import { suggestion } from '@platen/lib/suggestion.ts'
 import type TS from 'typescript'
@@ -8,7 +8,7 @@ import type { CompiledTemplate } from './compiler.ts'
 import { ts } from './compiler.ts'
 import { type Finding, isPrimitive, isSchemaObject, membersOf, shownText } from './finding.ts'
 
-/** Looks at one node, not at its children. */
+/** Checks one node, not its children. */
 export function variableFindings(node: TS.Node, { checker }: CompiledTemplate): readonly Finding[] {
   const read = readOf(node, checker)
   if (read === undefined || isWritten(node)) return []
@@ -22,7 +22,7 @@ export function variableFindings(node: TS.Node, { checker }: CompiledTemplate): 
     if (known.includes(name)) return []
     const hint = suggestion(name, known)
     const isClosed = members.every((member) => checker.getIndexInfosOfType(member).length === 0)
-    // In an open object it may be there. But a name so near to another one is rarely meant.
+    // An open object may have it. But a name so similar to another one is probably a mistake.
     if (!isClosed && (hint === '' || isMap(members, checker))) return []
     const rule = isClosed ? 'variablesSchema has no such variable' : 'variablesSchema does not list this variable'
     return [{ position, message: `${shown}: ${rule}${hint}`, isWarning: !isClosed }]
@@ -51,16 +51,14 @@ function articleOf(type: string): string {
 
 interface Read {
   readonly name: string
-  /** The node to point at. */
   readonly place: TS.Node
-  /** What it is read from. */
   readonly owner: TS.Type
   readonly shown: string
-  /** Whether the owner is itself a field that the schema declares. */
+  /** The owner itself is a field of the schema. */
   readonly isOfSchema: boolean
 }
 
-/** The property that a node reads: `data.total`, `data['total']`, `{ total }`. */
+/** Handles `data.total`, `data['total']` and `{ total }`. */
 function readOf(node: TS.Node, checker: TS.TypeChecker): Read | undefined {
   if (ts.isPropertyAccessExpression(node)) {
     const { expression, name } = node
@@ -73,7 +71,7 @@ function readOf(node: TS.Node, checker: TS.TypeChecker): Read | undefined {
   if (!ts.isBindingElement(node) || !ts.isObjectBindingPattern(node.parent)) return undefined
   const place = node.propertyName ?? node.name
   if (node.dotDotDotToken !== undefined || !(ts.isIdentifier(place) || ts.isStringLiteral(place))) return undefined
-  // A value that is given for its absence: the author knows that it may be missing.
+  // With a default value: the author knows that it may be absent.
   if (node.initializer !== undefined) return undefined
   const owner = checker.getTypeAtLocation(node.parent)
   return { name: place.text, place, owner, shown: place.text, isOfSchema: false }
@@ -87,12 +85,12 @@ function ownerOf(expression: TS.Expression, checker: TS.TypeChecker): Pick<Read,
   return { owner: checker.getTypeAtLocation(expression), isOfSchema }
 }
 
-/** An object that lists no names of its own. */
+/** An object without declared fields. */
 function isMap(members: readonly TS.Type[], checker: TS.TypeChecker): boolean {
   return members.some((member) => checker.getPropertiesOfType(member).length === 0)
 }
 
-/** What code sets itself, it may read. */
+/** Code may add fields to its own objects. */
 function isWritten(node: TS.Node): boolean {
   const { parent } = node
   return (

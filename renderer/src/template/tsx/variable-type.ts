@@ -1,26 +1,23 @@
 /**
- * Turns a `variables_schema` into declarations for the compiler. A type allows at least what the schema allows: what TypeScript cannot say
- * becomes `any`, so that the types refuse no use of valid data. Each part of the schema is written once and a reference is a name, so the
- * text grows no faster than the schema. Pure.
+ * Turns a `variables_schema` into declarations for the compiler. A type allows at least what the schema allows: what TypeScript cannot
+ * express becomes `any`, so that no use of valid data is refused. Each part is written once and a reference is a name, so the text grows no
+ * faster than the schema. Pure.
  */
 
 import { referencedPart } from '@platen/contract/schema/variable/reference.ts'
 import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
 import { COMPONENT_PROPS, DATA_NAMESPACE } from './declaration.ts'
 
-/** Values of an `enum` that become literal types. A longer list is for a machine. */
+/** Values of an `enum` that become literal types. Nobody reads a longer list. */
 const LITERALS_MAX = 200
-/** Places of a list with a type of their own. */
+/** Items of a list with their own type. */
 const PLACES_MAX = 50
-/** Parts of a schema that are written. One that is referred to from several depths is written for each of them. */
+/** Parts of a schema that are written. A part is written again for each depth of a reference to it. */
 const PARTS_MAX = 20_000
-/** Unions multiply where one is a part of another; more than this many members in one type are left out. */
+/** Nested unions multiply; a type with more members becomes `any`. */
 const MEMBERS_MAX = 100
 
-/**
- * Declares a namespace with the props of the component. Expects a valid schema. An object that the schema leaves open has an index
- * signature.
- */
+/** Declares a namespace with the props of the component. Expects a valid schema. An open object gets an index signature. */
 export function declarationOf(schema: JsonObject): string {
   const writer = new TypeWriter(schema)
   const data = writer.refer('')
@@ -33,7 +30,7 @@ ${writer.declarations().join('\n')}
 
 interface Written {
   readonly text: string
-  /** The members of the union that it is; 1 for another type. */
+  /** Members of a union; 1 for any other type. */
   readonly members: number
 }
 
@@ -55,10 +52,10 @@ class TypeWriter {
     return [...this.#named.values()].map(({ name, written }) => `type ${name} = ${written?.text ?? ANY.text}`)
   }
 
-  /** The name of the type at a pointer into the schema. It is written on the first use. */
+  /** The name of the type at a JSON pointer. It is written on first use. */
   refer(pointer: string): Written {
     const known = this.#named.get(pointer)
-    // What refers to itself counts as a union of many, so that nothing multiplies it.
+    // A recursive type counts as a large union, so that nothing multiplies it.
     if (known !== undefined) return { text: known.name, members: known.written?.members ?? MEMBERS_MAX }
     const schema = referencedPart(this.#root, pointer)
     if (schema === undefined) return ANY
@@ -92,7 +89,7 @@ class TypeWriter {
     )
   }
 
-  /** The type of the keywords themselves. Undefined if they say nothing about it. */
+  /** The type by the keywords `const`, `enum` and `type`. Undefined if they say nothing. */
   #ownOf(schema: JsonObject): Written | undefined {
     const { const: constant, enum: values, type } = schema
     if (constant !== undefined) return union([literalOf(constant)])
@@ -132,7 +129,7 @@ class TypeWriter {
   }
 }
 
-/** The types that keywords are about, where `type` is missing. */
+/** The types that other keywords imply if `type` is missing. */
 function impliedBy(schema: JsonObject): readonly string[] {
   const names = ['properties', 'additionalProperties', 'patternProperties']
   if (names.some((name) => schema[name] !== undefined)) return ['object']
@@ -152,7 +149,7 @@ function union(parts: readonly Written[]): Written {
   return { text: [...texts].map((text) => `(${text})`).join(' | '), members }
 }
 
-/** Parts that say nothing are left out. If it would multiply unions, it says nothing itself. */
+/** Leaves out `any`. Becomes `any` itself if it would multiply large unions. */
 function intersection(parts: readonly Written[]): Written {
   const telling = parts.filter(({ text }) => text !== 'any')
   const members = telling.reduce((product, part) => product * part.members, 1)

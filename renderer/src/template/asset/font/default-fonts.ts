@@ -1,6 +1,6 @@
 /**
- * The font files that every document can use, whatever the machine has: those of npm packages, the same for both engines. Packages may be
- * absent: then their characters are boxes.
+ * The font files that every document can use, the same for both engines. They come from npm packages, not from the machine. A package may
+ * be absent: then its characters are boxes.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,7 +13,7 @@ export interface FontFace {
   readonly file: string
   readonly weight: 400 | 700
   readonly style: 'normal' | 'italic'
-  /** Memory for the file's bytes, which threads share. See `shared-font.ts`. */
+  /** Threads share it. See `shared-font.ts`. */
   readonly memory?: SharedArrayBuffer
 }
 
@@ -30,7 +30,7 @@ export const DEJAVU_FAMILIES: readonly string[] = DEJAVU.map(({ family }) => fam
 /** Their letters are as wide as those of Helvetica, Times and Courier. */
 export const METRIC_FAMILIES = ['Arimo', 'Tinos', 'Cousine'] as const
 
-/** The colour font is for Chromium, the one of outlines for react_pdf. Chromium would take the latter for some text. */
+/** The colour font is for Chromium. The outline font is for react_pdf only: Chromium would take it for some text. */
 export const COLOR_EMOJI_FAMILY = 'Noto Color Emoji'
 export const EMOJI_FAMILY = 'Noto Emoji'
 
@@ -43,7 +43,6 @@ export const DEFAULT_FAMILIES: readonly string[] = [
   EMOJI_FAMILY,
 ]
 
-/** The faces that are there. */
 export function defaultFaces(): readonly FontFace[] {
   return [...DEFAULT_FAMILIES, COLOR_EMOJI_FAMILY].flatMap(facesOf)
 }

@@ -1,6 +1,6 @@
 /**
- * Opens a font file as a font that react-pdf can lay out and embed in part into a PDF. Everything that layout and embedding need is tested
- * here. So a broken file is refused by name when its template is published, and not during a render.
+ * Tests everything that react-pdf's layout and embedding need of a font. So a broken file is refused by name when its template is
+ * published, and not during a render.
  */
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { create, type Font } from 'fontkit'
@@ -10,7 +10,7 @@ import { readTables, type Tables } from './sfnt.ts'
 import { unpackWoff } from './woff.ts'
 import { unpackWoff2 } from './woff2.ts'
 
-/** The bytes of a font as TrueType or OpenType, unpacked if it is compressed. Throws `ServiceError` with `asset_unavailable`. */
+/** Returns TrueType or OpenType. Throws `ServiceError` with `asset_unavailable`. */
 export async function unpackFont(bytes: Uint8Array, kind: FontKind): Promise<Buffer> {
   if (bytes.length > FONT_BYTES_MAX) throw refusal(`the font has more than ${FONT_BYTES_MAX} bytes`)
   // A copy: fontkit does not read shared memory.
@@ -46,11 +46,11 @@ export function inspectFont(sfnt: Buffer): FontFacts {
   })
 }
 
-/** Opens an unpacked font that was tested before. */
+/** `sfnt` must have passed `inspectFont`. */
 export function openFont(sfnt: Buffer): Font {
   const font = create(sfnt)
   if ('fonts' in font) throw refusal(DAMAGED)
-  // On an object over it: a font keeps the engine of its first layout, and with it the glyphs of all renders.
+  // Applied to an object over the font: a font keeps the engine of its first layout, and with it the glyphs of all renders.
   skipMissingAnchors(Object.create(font))
   return font
 }
@@ -61,7 +61,7 @@ export function hasPictures(sfnt: Buffer): boolean {
   return ['COLR', 'CBDT', 'sbix', 'SVG '].some((tag) => tables.has(tag))
 }
 
-/** What fontkit has inside of a font. Its types leave this out. */
+/** Missing in fontkit's types. */
 interface LayoutParts {
   readonly _layoutEngine?: { readonly engine?: { readonly GPOSProcessor?: MarkPlacer | null } | null }
 }
@@ -71,8 +71,8 @@ interface MarkPlacer {
 }
 
 /**
- * Makes fontkit leave a mark where it is if the letter has no place for it. OpenType allows such letters, Noto Sans Gurmukhi has some, and
- * fontkit fails at them. All fonts share the method, so it is replaced once.
+ * Makes fontkit skip a mark if the letter has no anchor for it. OpenType allows such letters (Noto Sans Gurmukhi has some), but fontkit
+ * throws. All fonts share the method, so it is replaced once.
  */
 function skipMissingAnchors(font: Font & LayoutParts): void {
   const placer = font._layoutEngine?.engine?.GPOSProcessor
@@ -82,7 +82,6 @@ function skipMissingAnchors(font: Font & LayoutParts): void {
   shared.applyAnchor = Object.assign(skipping(shared.applyAnchor), { [SKIPS]: true })
 }
 
-/** Marks the method that was replaced. */
 const SKIPS = Symbol('skips missing anchors')
 
 function skipping(apply: MarkPlacer['applyAnchor']): MarkPlacer['applyAnchor'] {
@@ -110,12 +109,10 @@ function attempt<T>(action: () => T): T {
   }
 }
 
-/** The error for what a library throws for a font. */
 function damage(cause: unknown): ServiceError {
   return cause instanceof ServiceError ? cause : refusal(DAMAGED, cause)
 }
 
-/** The tables that layout and a PDF need. */
 const REQUIRED = ['cmap', 'head', 'hhea', 'hmtx', 'maxp', 'post']
 
 function unfitnessOf(tables: Tables): string | undefined {
@@ -129,11 +126,10 @@ function unfitnessOf(tables: Tables): string | undefined {
     : undefined
 }
 
-/** Lays out and embeds a part of the font, as react-pdf does. */
 function tryOut(font: Font): void {
   const { glyphs, positions } = font.layout(sampleOf(font), undefined, undefined, undefined, 'ltr')
   if (!positions.every(({ xAdvance }) => Number.isFinite(xAdvance))) throw refusal(DAMAGED)
-  // The interface of the library. Its types are of an older version, in which a subset was a stream.
+  // The library's interface. Its types describe an older version, in which a subset was a stream.
   const subset = font.createSubset() as unknown as { includeGlyph(id: number): void; encode(): Uint8Array }
   for (const { id } of glyphs) subset.includeGlyph(id)
   for (let step = 0; step < GLYPHS_TRIED; step += 1) {
@@ -149,7 +145,6 @@ function refuseOddNumbers(font: Font): void {
   if (!isSound || !numbers.every(Number.isFinite)) throw refusal(DAMAGED)
 }
 
-/** Characters of the font, from all over Unicode. */
 function sampleOf(font: Font): string {
   const codePoints = Array.from({ length: 2000 }, (_, index) => (index < 500 ? index + 32 : index * 97))
   return String.fromCodePoint(

@@ -2,13 +2,13 @@
  * Which families draw the characters that a text's own family lacks: one table for both engines, so that both take the same face. Pure.
  *
  * DejaVu Sans comes first and has Latin, Greek, Cyrillic, Arabic, Hebrew, Armenian, Georgian and many symbols. A family is asked only for
- * the characters of its own script, so a document loads no font that it has no use for.
+ * characters of its own script, so a document loads no font that it does not need.
  */
 
-/** What no script owns: symbols, signs, formulas. */
+/** Characters that belong to no script: symbols, signs, formulas. */
 const SYMBOLS = '\\p{Script=Common}\\p{Script=Inherited}'
 
-/** Family and its characters, as the inside of a character class with the flag `u`. In this order. */
+/** Family and its characters, as the inside of a character class with the flag `u`. The order counts. */
 const SCRIPTS: readonly (readonly [family: string, characters: string])[] = [
   'Devanagari',
   'Bengali',
@@ -44,14 +44,16 @@ export const HAN_FAMILIES = {
   ko: 'Noto Sans KR',
 } as const
 
-/** The languages of each family, as CSS has them in `:lang()`: each is also the beginning of longer ones. All others have the first family. */
+/** The languages of each family, as ranges of CSS `:lang()`: each also matches longer tags. All other languages have the first family. */
 export const HAN_LANGUAGES = [
   ['ja', ['ja']],
   ['ko', ['ko']],
   ['zh-Hant', ['zh-Hant', 'zh-TW', 'zh-HK', 'zh-MO', 'yue']],
 ] as const satisfies readonly (readonly [keyof typeof HAN_FAMILIES, readonly string[]])[]
 
-/** The families of Han, that of the language first. Simplified Chinese if the language has no Han characters or is unknown. */
+/**
+ * The families of Han, with that of the language first. If the language has no Han characters or is unknown, Simplified Chinese is first.
+ */
 export function hanFamilies(language = ''): readonly string[] {
   const tag = `${language.toLowerCase()}-`
   const [first] =
@@ -60,7 +62,7 @@ export function hanFamilies(language = ''): readonly string[] {
   return first === undefined ? families : [...new Set([HAN_FAMILIES[first], ...families])]
 }
 
-/** A family, and what it is asked for. Families of Han have no name here, because that depends on the language. */
+/** Families of Han have no name here, because that depends on the language. */
 interface Fallback {
   readonly family: string | undefined
   /** The inside of a character class with the flag `u`. */
@@ -75,7 +77,7 @@ export const FALLBACKS: readonly Fallback[] = [
 
 const PATTERNS = FALLBACKS.map(({ family, characters }) => ({ family, pattern: new RegExp(`^[${characters}]`, 'u') }))
 
-/** Nobody gave these a meaning or a form. Templates may have fonts of their own for private ones. */
+/** Unicode gives these no meaning. A template may have its own font for private ones. */
 const UNASSIGNED = /^[\p{Cn}\p{Co}\p{Cs}]/u
 
 /** The families to ask for a character that the text's own families lack, in this order. */

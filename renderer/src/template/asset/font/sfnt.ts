@@ -1,12 +1,12 @@
 /** Reads and writes the TrueType and OpenType container: named tables, each somewhere in the file. Pure. */
 
-/** Tables by their tags of four characters. */
+/** By tags of four characters. */
 export type Tables = ReadonlyMap<string, Buffer>
 
 export const SFNT_HEADER_BYTES = 12
 export const DIRECTORY_ENTRY_BYTES = 16
 
-/** The tables of a font. Throws `RangeError` if one is outside the file. */
+/** Throws `RangeError` if a table is outside the file. */
 export function readTables(sfnt: Buffer): Tables {
   const count = sfnt.readUInt16BE(4)
   return new Map(
@@ -23,7 +23,7 @@ export function part(data: Buffer, at: number, length: number): Buffer {
   return data.subarray(at, at + length)
 }
 
-/** Writes a font with these tables. Leaves checksums out: they protect against old disks, and no reader checks them. */
+/** Leaves checksums out: they protect against old disks, and no reader checks them. */
 export function writeSfnt(flavor: number, tables: Tables): Buffer {
   const header = Buffer.alloc(SFNT_HEADER_BYTES + tables.size * DIRECTORY_ENTRY_BYTES)
   header.writeUInt32BE(flavor, 0)
@@ -42,7 +42,6 @@ export function writeSfnt(flavor: number, tables: Tables): Buffer {
   return Buffer.concat(parts)
 }
 
-/** The size of a font with tables of these lengths, in bytes. */
 export function sfntBytes(lengths: readonly number[]): number {
   return lengths.reduce((sum, length) => sum + DIRECTORY_ENTRY_BYTES + length + 3, SFNT_HEADER_BYTES)
 }

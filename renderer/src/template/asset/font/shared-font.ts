@@ -5,7 +5,6 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import type { FontFace } from './default-fonts.ts'
 
-/** Reserves memory for the file of each face. */
 export function withMemory(faces: readonly FontFace[]): readonly FontFace[] {
   return faces.map((face) => ({ ...face, memory: new SharedArrayBuffer(statSync(face.file).size + FLAG_BYTES) }))
 }

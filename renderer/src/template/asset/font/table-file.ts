@@ -1,8 +1,8 @@
-/** Reads one table of a font file, without the rest of it: the characters of a font of 10 MB are in 200 KB. */
+/** Reads one table of a font file without the rest: the character table of a 10 MB font has 200 KB. */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { DIRECTORY_ENTRY_BYTES, SFNT_HEADER_BYTES, writeSfnt } from './sfnt.ts'
 
-/** A font of this one table of `file`. Without tables if the file has none of that name. */
+/** A font of this one table of `file`, or without tables if the file lacks it. */
 export function readTable(file: string, tag: string): Buffer {
   const descriptor = openSync(file, 'r')
   const read = (at: number, length: number) => {

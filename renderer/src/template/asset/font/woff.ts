@@ -8,8 +8,8 @@ const HEADER_BYTES = 44
 const ENTRY_BYTES = 20
 
 /**
- * Unpacks a font, after a check of its unpacked size. Throws `ServiceError` with `asset_unavailable` if it is too large, and other errors
- * if the data is not WOFF.
+ * Checks the unpacked size first. Throws `ServiceError` with `asset_unavailable` if it is too large, and other errors if the data is not
+ * WOFF.
  */
 export function unpackWoff(data: Buffer): Buffer {
   const entries = Array.from({ length: data.readUInt16BE(12) }, (_, index) => {
@@ -29,7 +29,7 @@ export function unpackWoff(data: Buffer): Buffer {
   return writeSfnt(data.readUInt32BE(4), tables)
 }
 
-/** Refuses a font if its tables will be too large. Throws `ServiceError` with `asset_unavailable`. */
+/** Throws `ServiceError` with `asset_unavailable` if tables of these lengths are too large for a font. */
 export function refuseLarge(lengths: readonly number[]): void {
   const bytes = sfntBytes(lengths)
   if (bytes <= FONT_BYTES_MAX) return

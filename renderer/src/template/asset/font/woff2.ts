@@ -1,10 +1,8 @@
-/**
- * Unpacks WOFF2 by Google's decoder, compiled to WebAssembly. fontkit opens such a font as well, but cannot embed a part of it into a PDF.
- */
+/** Unpacks WOFF2 with Google's decoder in WebAssembly. fontkit also opens WOFF2, but cannot embed a part of it into a PDF. */
 import { part } from './sfnt.ts'
 import { refuseLarge } from './woff.ts'
 
-/** Unpacks a font, after a check of its unpacked size. Throws as `unpackWoff` does. */
+/** Checks the unpacked size first. Throws as `unpackWoff` does. */
 export async function unpackWoff2(data: Buffer): Promise<Buffer> {
   for (const lengths of lengthsOf(data)) refuseLarge(lengths)
   const { default: decompress } = await import('woff2-encoder/decompress')
@@ -13,15 +11,15 @@ export async function unpackWoff2(data: Buffer): Promise<Buffer> {
 }
 
 const HEADER_BYTES = 48
-/** The index of a tag that the font spells out, and those of the outlines in the list of known tags. */
+/** `SPELLED_OUT`: the index of a tag that the font spells out. `OUTLINES`: `glyf` and `loca` in the list of known tags. */
 const SPELLED_OUT = 63
 const OUTLINES = [10, 11]
 
-/** The lengths of the tables, and their lengths in the compressed data. The decoder reserves memory by them. */
+/** The unpacked and the packed lengths of the tables. The decoder reserves memory by both. */
 function lengthsOf(data: Buffer): readonly (readonly number[])[] {
   const [unpacked, packed]: [number[], number[]] = [[], []]
   let at = HEADER_BYTES
-  /** Reads a number of one to five bytes with seven bits each (UIntBase128). */
+  /** UIntBase128: one to five bytes with seven bits each. */
   const number = () => {
     let value = 0
     for (const byte of part(data, at, Math.min(5, data.length - at))) {

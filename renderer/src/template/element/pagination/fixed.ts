@@ -7,12 +7,12 @@ import type { Props } from '../prop.ts'
 
 type Child = Node | string
 
-/** Whether it repeats and its style sets its position. Its place among its siblings then means nothing. */
+/** Whether a child repeats and is positioned absolutely. Its place among its siblings then does not count. */
 export function isPinned(child: Child): boolean {
   return isFixed(child) && isAbsolute(child)
 }
 
-/** Whether it, or something in it, is made again for every page. */
+/** Whether a child, or something in it, is made again for every page. */
 export function isDynamic(child: Child): boolean {
   return typeof child !== 'string' && (child.render !== undefined || child.children.some(isDynamic))
 }
@@ -26,36 +26,33 @@ export function footerOf(children: readonly Child[]): readonly Child[] {
   return contentEnd === 0 ? [] : children.slice(contentEnd).filter((child) => isFixed(child) && !isAbsolute(child))
 }
 
-/** Whether one of the children does not repeat. */
 export function hasContent(children: readonly Child[]): boolean {
   return children.some((child) => typeof child !== 'string' && !isFixed(child))
 }
 
-/** Whether one of the children repeats and takes space. */
 export function hasHead(children: readonly Child[]): boolean {
   return children.some((child) => isFixed(child) && !isAbsolute(child))
 }
 
 /**
- * Whether a child repeats, takes space and is made again for each page. react-pdf measures the page before it makes this, and then presses
- * all that is on the page together.
+ * Whether a child repeats, takes space and is made again for each page. react-pdf measures the page before it makes this child, and then
+ * squeezes everything on the page.
  */
 export function isDynamicHead(child: Child): boolean {
   return isFixed(child) && child.render !== undefined && !isAbsolute(child)
 }
 
-/** Whether the first child that takes space must begin a page of its own. */
 export function beginsWithBreak(children: readonly Child[]): boolean {
   const first = children.find((child) => typeof child !== 'string' && !isAbsolute(child))
   return first !== undefined && typeof first !== 'string' && Boolean(first.props['break'])
 }
 
 /**
- * The style of an image or drawing in a page's frame. Pagination measures a frame again for every page, and then sees neither the pixels of
- * an image nor the attributes of a drawing. So their size must be in their style.
+ * The style of an image or drawing that repeats. Pagination measures it again for every page, and then ignores the pixels of an image and
+ * the attributes of a drawing. So the size must be in the style.
  */
 export function sizedStyle(tag: string, props: Props): Props {
-  // `propValue` turns every style into a flat record, and every source is an image that was read.
+  // `propValue` has flattened the style, and the source is an image that was read.
   const style = (props['style'] ?? {}) as Props
   if (tag === 'SVG') return { ...sizeOf(props), ...style }
   if (tag !== 'IMAGE' || (style['width'] !== undefined && style['height'] !== undefined)) return style
@@ -80,7 +77,7 @@ function isAbsolute(child: Child): boolean {
   return typeof child !== 'string' && lastOf(child.props['style'], 'position') === 'absolute'
 }
 
-/** The final value of a style property in a style or a list of styles. */
+/** The last value wins in a list of styles. */
 export function lastOf(style: Json | undefined, name: string): Json | undefined {
   if (Array.isArray(style))
     return style.map((part: Json) => lastOf(part, name)).findLast((value) => value !== undefined)

@@ -1,7 +1,7 @@
 /**
- * Adapts a page to the fast pagination, so that it looks as it does under react-pdf's own. The fast one shows a fixed element only from its
- * place in the page on. So we move positioned fixed elements to the front before pagination. After a page is filled, we move them back,
- * because their order decides which covers which.
+ * Adapts a page to the fast pagination, so that it looks as it does under react-pdf's own. The fast one shows a fixed element only on the
+ * pages from its place on. So we move pinned elements to the front before pagination. After a page is filled, we move them back, because
+ * later elements cover earlier ones.
  *
  * A footer repeats at the end of the flow. We carry it to the front the same way, in a box without height. Then we put it below the
  * content, where its space is reserved.
@@ -10,37 +10,32 @@ import { createElement, type ReactElement, type ReactNode } from 'react'
 import type { Props } from '../prop.ts'
 import { isDynamic, isPinned } from './fixed.ts'
 
-/** A node of react-pdf after its layout. */
 interface ResolvedNode {
   readonly type: string
   readonly props?: Props
   readonly children?: readonly ResolvedNode[]
 }
 
-/** The form in which react-pdf's page layouts receive and return nodes after their layout. */
+/** What react-pdf's page layouts receive and return. */
 type ResolvedElement = ReactElement<{ readonly node: ResolvedNode }>
 
-/** The arguments that react-pdf gives to a page layout. */
+/** react-pdf's arguments of a page layout. */
 export interface LayoutPage {
   readonly children?: readonly ResolvedElement[]
   readonly pageNumber?: number
   readonly subPageNumber?: number
 }
 
-/** The element type of such a part. */
 const FRAGMENT = 'FRAGMENT'
 
-/**
- * Props that we add to react-pdf's nodes: the place of a node among its siblings, and marks of the boxes that carry others to the front.
- */
+/** Props that we add to nodes: the place among the siblings, and marks of the boxes that carry others to the front. */
 const INDEX = 'siblingIndex'
 const FOOTER_HOLDER = 'holdsFooter'
 const OVERLAY = 'isOverlay'
 /** Marks a node with a `render` function. react-pdf removes the function after it has run. */
 export const DYNAMIC_MARK = 'isDynamic'
-/** Marks a page that reserves space for a footer. */
 export const FOOTER_MARK = 'hasFooter'
-/** The line in the source of an element with a box, so that a warning about its layout can name it. */
+/** The source line of an element with a box, for warnings about its layout. */
 export const SOURCE_LINE = 'sourceLine'
 /** Marks a box with a head that repeats on each of its pages. The value is its number. */
 export const SECTION_MARK = 'sectionNumber'
@@ -48,16 +43,12 @@ export const SECTION_MARK = 'sectionNumber'
 export const PAGE_GROUP_MARK = 'pageGroup'
 
 export interface PageGroup {
-  /** Whether the `<Page>` has something that does not repeat. */
   readonly hasContent: boolean
 }
 
 type Child = Parameters<typeof isPinned>[0]
 
-/**
- * Orders children: pinned ones first, and of these the ones that are made again for each page (`dynamicCount` of them) before the others.
- * `isMoved` says whether the order changed.
- */
+/** Pinned children come first: the dynamic ones (`dynamicCount`), then the others. `isMoved` says whether the order changed. */
 export function pinnedFirst(children: readonly Child[]): {
   readonly order: readonly number[]
   readonly isMoved: boolean
@@ -72,7 +63,6 @@ export function pinnedFirst(children: readonly Child[]): {
   }
 }
 
-/** The props that later bring a child back to its place. */
 export function indexProps(place: number): Props {
   return { [INDEX]: place }
 }
@@ -92,18 +82,15 @@ export function footerHolderOf(footer: readonly ReactNode[]): ReactElement {
 }
 
 /**
- * Puts the pinned elements that are made again for each page into one element. The fast pagination would treat each of them as part of the
- * flow, and the distance between two of them as space.
+ * Puts the pinned dynamic elements into one. The fast pagination would treat each of them as part of the flow, and the distance between two
+ * of them as space.
  */
 export function overlayOf(pinned: readonly ReactNode[]): ReactElement {
   const style = { position: 'absolute', top: 0, right: 0, bottom: 0, left: 0 }
   return createElement('VIEW', { key: OVERLAY, [OVERLAY]: true, fixed: true, style } as Props, ...pinned)
 }
 
-/**
- * The layout of a page. `measured` makes the footer again when react-pdf measures the space that it leaves. At that time react-pdf does not
- * know the page's content yet.
- */
+/** `measured` makes the footer again while react-pdf measures the space for the content, which it does not know yet. */
 export function pageLayoutOf(measured?: (page: LayoutPage) => readonly ReactNode[]): (page: LayoutPage) => ReactNode {
   return ({ children = [], ...page }) => {
     // The first pass: the content has no layout yet.
@@ -134,7 +121,7 @@ function restored(node: ResolvedNode): ResolvedNode {
 const LEAVES = new Set(['TEXT', 'SVG', 'NOTE'])
 
 function inOriginalOrder(nodes: readonly ResolvedNode[]): readonly ResolvedNode[] {
-  // Nothing was moved. It has no index then, and most lists have none.
+  // Nothing was moved, as in most lists.
   if (!nodes.some(({ props }) => props?.[INDEX] !== undefined)) return nodes
   const indexOf = ({ props }: ResolvedNode) => Number(props?.[INDEX] ?? 0)
   return nodes.toSorted((one, other) => indexOf(one) - indexOf(other))

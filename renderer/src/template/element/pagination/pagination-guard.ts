@@ -1,22 +1,24 @@
 /**
- * Ends react-pdf's own pagination. It goes on for ever if something fits on no page: letters, margins or fixed elements can be too high,
- * and react-pdf has no limit. But on every page it reads the style of each fixed element, and converts a length it does not know to a
- * string. So an invisible element has a length that counts these conversions and throws.
+ * Ends react-pdf's own pagination, which has no limit and never ends if letters, margins or fixed elements are too high for a page. On
+ * every page react-pdf reads the style of each fixed element, and converts an unknown length to a string. So an invisible element has a
+ * length that counts these conversions and throws.
  */
 import { createElement, type ReactElement } from 'react'
 import type { Props } from '../prop.ts'
 
-/** Thrown through react-pdf's layout. */
 export class EndlessPagination extends Error {
   override readonly name = 'EndlessPagination'
 }
 
-/** Limits how often a length is converted for one page. Some twenty times are normal, with page numbers and everything else. */
+/** Limits how often a length is converted for one page. About twenty are normal, page numbers included. */
 const READINGS_PER_PAGE = 60
-/** How many more pages the plain pagination may make than twice those of the fast one. */
+/** The plain pagination may make twice the pages of the fast one, and this many more. */
 const PAGES_MORE_MAX = 10
 
-/** Makes the elements that end a document's pagination, one for each page. They throw once there are many more than twice `pages` pages. */
+/**
+ * Makes one guard element for each page of a document. They throw `EndlessPagination` through react-pdf's layout, well after twice `pages`
+ * pages.
+ */
 export function openPaginationGuard(pages: number): () => ReactElement {
   let readingsLeft = READINGS_PER_PAGE * (2 * pages + PAGES_MORE_MAX)
   const width = {

@@ -1,22 +1,22 @@
 /**
- * The arithmetic of Liquid, in decimals: 0.1 and 0.2 are 0.3, and a text keeps all its digits. LiquidJS counts in binary, takes a text
- * that is no number for 0, and prints `Infinity`.
+ * Liquid's arithmetic in decimals: 0.1 plus 0.2 is 0.3, and a text keeps all its digits. LiquidJS counts in binary, reads a text that is
+ * not a number as 0, and prints `Infinity`.
  */
 import { Decimal } from 'decimal.js'
 import { filters } from 'liquidjs'
 import { FilterError, type FilterThis, isNothing } from './fault.ts'
 
-/** Digits that a decimal may have. Those of money have thirty. */
+/** Digits of a decimal. Money has at most thirty. */
 const DIGITS_MAX = 100
 /** More than any double has. */
 const EXPONENT_DIGITS_MAX = 3
-/** Digits with the zeros that show where the point is. */
+/** Includes zeros before and after the significant digits. */
 const TEXT_CHARS_MAX = 500
 const DECIMAL = new RegExp(`^[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:e[+-]?\\d{1,${EXPONENT_DIGITS_MAX}})?$`, 'i')
 
-/** Digits that each double keeps. One with more may be the noise of an earlier calculation. */
+/** Digits that every double keeps. More may be the noise of an earlier calculation. */
 const DOUBLE_DIGITS = 15
-/** Decimals of a quotient without an end, if it has more digits than a double. */
+/** Decimals of an endless quotient of operands with more digits than a double. */
 const QUOTIENT_DECIMALS = 20
 
 /** The remainder has the sign of the divisor, as in Liquid. */
@@ -40,23 +40,21 @@ export function amountOf(value: unknown): number | string {
   throw new FilterError('the value is not a number: write it as 1234.5')
 }
 
-/** A whole number from `least` to `most`. */
 export function wholeOf(value: unknown, what: string, [least, most]: readonly [number, number]): number {
   const number = Number(amountOf(value))
   if (Number.isInteger(number) && number >= least && number <= most) return number
   throw new FilterError(`${what} must be a whole number from ${least} to ${most}`)
 }
 
-/** A value of a calculation. */
 interface Operand {
   readonly exact: Decimal
-  /** Whether it is what somebody wrote, and not the noise of binary numbers. */
+  /** Its digits were written by somebody, and are not the noise of binary numbers. */
   readonly isExact: boolean
-  /** Whether it has more digits than a double keeps. */
+  /** A text with more digits than a double keeps. */
   readonly isLong: boolean
 }
 
-/** As everywhere in Liquid, nothing counts as 0. */
+/** As everywhere in Liquid, an empty value counts as 0. */
 function operandOf(value: unknown): Operand {
   const amount = isNothing(value) ? 0 : amountOf(value)
   const exact = new Exact(amount)
@@ -64,7 +62,7 @@ function operandOf(value: unknown): Operand {
   return { exact, isExact: typeof amount === 'string' || !isLong, isLong: isLong && typeof amount === 'string' }
 }
 
-/** A number where a number prints as the result does, else its digits. */
+/** A number if it prints like the result, else the digits as text. */
 function resultOf(exact: Decimal, operands: readonly Operand[]): number | string {
   if (exact.isZero()) return 0
   const number = exact.toNumber()
@@ -91,7 +89,7 @@ function divisorOf(value: unknown): Operand {
   return divisor
 }
 
-/** Rounds half away from zero. Negative digits are those before the point. */
+/** Rounds half away from zero. Negative `digits` are before the point. */
 function rounded(exact: Decimal, digits: number): Decimal {
   return digits < 0 ? exact.toNearest(new Exact(10).pow(-digits)) : exact.toDecimalPlaces(digits)
 }
@@ -108,7 +106,6 @@ const binary = (act: (one: Decimal, other: Decimal) => Decimal) =>
     return resultOf(act(one.exact, other.exact), [one, other])
   }
 
-/** By name, as in Liquid. */
 export const ARITHMETIC = {
   plus: binary((one, other) => one.plus(other)),
   minus: binary((one, other) => one.minus(other)),
@@ -138,7 +135,6 @@ export const ARITHMETIC = {
     return resultOf(operand.exact.trunc(), [operand])
   },
   *sum(this: FilterThis, value: unknown, field: unknown) {
-    // The library's own `map` reads the field of each item.
     const map: unknown = filters['map']
     const read: unknown = isNothing(field) || typeof map !== 'function' ? value : yield map.call(this, value, field)
     const items: readonly unknown[] = Array.isArray(read) ? read : isNothing(read) ? [] : [read]

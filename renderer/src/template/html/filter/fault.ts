@@ -1,11 +1,9 @@
-/** What the filters of our own have in common: how they fail, and how they read their arguments. */
-
 import type { FilterImplOptions } from 'liquidjs'
 
 export type Filter = Extract<FilterImplOptions, (...values: never[]) => unknown>
 export type FilterThis = ThisParameterType<Filter>
 
-/** Why a filter fails. The message quotes no value, because messages are shown and stored, and a value may be personal data. */
+/** Its message quotes no value, because messages are shown and stored, and a value may be personal data. */
 export class FilterError extends Error {
   override readonly name = 'FilterError'
 }
@@ -19,7 +17,7 @@ export function textOf(value: unknown, what: string): string {
   return value
 }
 
-/** Returns the result of `make`, or throws with `reason`. The messages of `Intl` would quote its input. */
+/** Replaces a `RangeError` by `reason`, because messages of `Intl` quote their input. */
 export function made<Made>(reason: string, make: () => Made): Made {
   try {
     return make()
@@ -32,8 +30,8 @@ export function made<Made>(reason: string, make: () => Made): Made {
 export const LOCALE_DEFAULT = 'en-US'
 
 /**
- * The locales for `Intl`. One that it does not know would silently be that of the machine. A template's own locale may be such, as
- * hyphenation knows others; one that a filter names must be known: `short` looks like a tag, and is a style in the wrong place.
+ * The locales for `Intl`, which silently replaces an unknown one by that of the machine. A template's own locale may be unknown to it,
+ * because hyphenation knows others. One that a filter names must be known: `short` looks like a tag, but is a style in the wrong place.
  */
 export function localesOf(named: unknown, own: string): string[] {
   if (isNothing(named) || named === own) return [own, LOCALE_DEFAULT]

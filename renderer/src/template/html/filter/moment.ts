@@ -1,25 +1,25 @@
-/** Reads dates of data. What has two meanings, or none, is refused: `Date.parse` makes a date of `invoice 7`, and of 30 February. */
+/** Reads dates of data. Refuses what is ambiguous or no date: `Date.parse` accepts `invoice 7` and 30 February. */
 import { amountOf } from './amount.ts'
 import { FilterError } from './fault.ts'
 
-/** A point in time, or what a calendar and a clock show. */
+/** An instant, or the reading of a calendar and a clock. */
 export interface Moment {
   readonly epochMs: number
-  /** `instant`: the same everywhere. Else `epochMs` counts as if it were of UTC, and it is the same day, and time, in each zone. */
+  /** `instant`: the same everywhere. Else `epochMs` is computed as if in UTC, and every zone shows this day (and time). */
   readonly kind: 'instant' | 'day' | 'time'
 }
 
 /** The end of the year 9999, and the beginning of the year 1. */
 const SECONDS_MAX = 253_402_300_799
 const SECONDS_MIN = -62_135_596_800
-/** Below are numbers that stand for a year, or for the days of a spreadsheet. In seconds, they are all in the first days of 1970. */
+/** Smaller numbers are probably a year, or days of a spreadsheet: as seconds, they all are in the first days of 1970. */
 const SECONDS_PLAIN_MAX = 1_000_000
 const SECONDS_OF_DAY = 86_400
 
 const NOT_A_DATE = 'the value is not a date'
 const WRITE_DAY = 'write the day as YYYY-MM-DD'
 
-/** The moment of a text, or of a number of seconds, as in Liquid. */
+/** Accepts a text, or a number of seconds as in Liquid. Throws `FilterError` for anything else. */
 export function momentOf(value: unknown): Moment {
   if (value === 'now' || value === 'today')
     throw new FilterError(`${value} is not available: pass the date in the data`)
@@ -38,7 +38,7 @@ function secondsOf(value: string | number): number {
   return seconds
 }
 
-/** `20261231`. In seconds, it is a day of 1970. */
+/** Such as `20261231`. As seconds, it would be a day of 1970. */
 function isCompactDay(number: number): boolean {
   const [, year = '', month = '', day = ''] = /^([12]\d{3})(\d\d)(\d\d)$/.exec(String(number)) ?? []
   return year !== '' && isDay({ year: Number(year), month: Number(month), day: Number(day) })
@@ -54,7 +54,7 @@ const DAY = String.raw`(?<day>\d\d?)(?:st|nd|rd|th)?`
 const TIME = String.raw`(?:(?:[T ]|, )(?<hour>\d\d?):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,](?<fraction>\d{1,9}))?)?(?: ?(?<half>[ap])\.?m\.?)?)?`
 const ZONE = String.raw`(?: ?(?:Z|UTC|GMT)?(?<offset>[+-]\d\d(?::?\d\d)?)?(?: \([\p{L} ]*\))?)`
 
-/** The forms of ISO 8601, RFC 5322, Ruby, JavaScript, and of people who write the month as a word. */
+/** ISO 8601, RFC 5322, Ruby, JavaScript, and dates with the month as a word. */
 const FORMS = [
   NUMERIC,
   `${WEEKDAY}${DAY}[ -]${MONTH},?[ -](?<year>\\d{4})`,
@@ -94,7 +94,7 @@ interface CalendarDay {
 }
 
 function dayMsOf({ year, month, day }: CalendarDay): number {
-  // `Date.UTC` takes the years 0 to 99 for those of the last century.
+  // `Date.UTC` would move the years 0 to 99 to the 20th century.
   return new Date(0).setUTCFullYear(year, month - 1, day)
 }
 

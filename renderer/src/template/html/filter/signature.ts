@@ -1,18 +1,17 @@
-/** What each Liquid filter takes and gives. A test holds the names against the filters that templates have. */
+/** What each Liquid filter takes and gives. A test compares the names with the filters that templates have. */
 import type { ValueKind } from './value-kind.ts'
 
-/** `item`: one of the list. `list`: the list again, or a part of it. `fields`: the values of a field. Undefined: anything. */
+/** `item`: an item of the list. `list`: all or a part of the list. `fields`: the values of a field. Undefined: anything. */
 type Result = 'text' | 'texts' | 'number' | 'item' | 'list' | 'fields'
 
 export interface Signature {
-  /** How many arguments it takes, without those with a name. */
+  /** The number of arguments, without named ones. */
   readonly args: readonly [least: number, most: number]
-  /** The kinds of values that it is of any use for, and their name. Undefined: any. */
+  /** The kinds of values that the filter is useful for. Undefined: any. */
   readonly takes?: { readonly words: string; readonly kinds: readonly ValueKind[] }
   readonly gives?: Result
-  /** Whether its first argument names a field of the items. */
+  /** The first argument names a field of the items. */
   readonly isByField?: true
-  /** The names of the arguments that have one. */
   readonly named?: readonly string[]
 }
 
@@ -21,7 +20,7 @@ const DATE = { words: 'a date', kinds: ['number', 'string', 'null'] } as const
 const SCALAR = { words: 'a number', kinds: ['number', 'string', 'boolean', 'null'] } as const
 const TEXT = { words: 'a string', kinds: ['string', 'number', 'boolean', 'null', 'array'] } as const
 
-/** Texts of digits are numbers, too, and give texts if they are long. */
+/** A text of digits counts as a number. A long one gives a text. */
 const NUMBER = { takes: AMOUNT, gives: 'number' } as const
 const TO_TEXT = { takes: TEXT, gives: 'text' } as const
 
@@ -77,7 +76,7 @@ function of(names: string, signature: Signature): readonly (readonly [string, Si
   return names.split(' ').map((name) => [name, signature] as const)
 }
 
-/** `takes 1 argument`, `takes 1 to 2 arguments`. */
+/** Such as `takes 1 to 2 arguments`. */
 export function argumentWords([least, most]: Signature['args']): string {
   if (most === 0) return 'takes no argument'
   const range = least === most ? `${most}` : `${least} to ${most}`

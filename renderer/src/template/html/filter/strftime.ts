@@ -1,19 +1,15 @@
 /**
- * Liquid's formats with `%`. LiquidJS prints letters that it does not know, and reads the clock's fields through the machine's own time
- * zone. So the formats are our own: those of Ruby, the names in the locale of the render.
+ * Liquid's formats with `%`: those of Ruby, with names in the locale of the render. They are our own, because LiquidJS prints unknown
+ * letters, and reads a date in the machine's time zone.
  */
 import { FilterError } from './fault.ts'
 
-/** What is printed. */
 export interface Clock {
-  /** Its UTC fields are what the clock shows. */
+  /** Its UTC fields are the fields to print. */
   readonly shown: Date
   readonly epochMs: () => number
-  /** How far the clock is ahead of UTC. */
   readonly minutesEast: () => number
-  /** A part of the date in words, by the locale. */
   readonly word: (part: 'weekday' | 'month', style: 'long' | 'short') => string
-  /** The date or the time as the locale writes it. */
   readonly written: (fields: 'date' | 'time' | 'zone') => string
 }
 
@@ -22,7 +18,7 @@ const WIDTH_MAX = 100
 
 const DIRECTIVE = /%([-_0^#:]*)(\d*)([EO]?)(.?)/gsu
 
-/** Throws for what a format cannot have. */
+/** Throws `FilterError` for a directive that does not exist. */
 export function strftime(format: string, clock: Clock, locale: string): string {
   if (format.length > FORMAT_CHARS_MAX)
     throw new FilterError(`the date format is longer than ${FORMAT_CHARS_MAX} characters`)
@@ -45,7 +41,7 @@ interface Layout {
   readonly width: number
 }
 
-/** A number with its usual width, filled with zeros or blanks. Or a text. */
+/** Either text, or a number with its default width and fill. */
 type Part = string | { readonly number: number; readonly width: number; readonly fill?: ' ' }
 
 function padded(part: Part, { flags, width, locale }: Layout & { readonly locale: string }): string {
@@ -80,10 +76,10 @@ const letters =
 
 const DAY_MS = 86_400_000
 const dayOfYear = (shown: Date) => Math.floor((shown.getTime() - new Date(shown).setUTCMonth(0, 1)) / DAY_MS) + 1
-/** Days before the first such weekday are in week 0. */
+/** Days before the year's first weekday `first` are in week 0. */
 const weekFrom = (first: number) => (shown: Date) =>
   Math.floor((dayOfYear(shown) + 6 - ((shown.getUTCDay() - first + 7) % 7)) / 7)
-/** The Thursday of its week, which decides on week and year by ISO 8601. */
+/** By ISO 8601, the Thursday of a week decides its number and year. */
 const thursday = (shown: Date) => new Date(shown.getTime() + (4 - (shown.getUTCDay() || 7)) * DAY_MS)
 const isoYear = (shown: Date) => thursday(shown).getUTCFullYear()
 const isoWeek = (shown: Date) => Math.ceil(dayOfYear(thursday(shown)) / 7)

@@ -1,5 +1,3 @@
-/** The kinds of values that JSON has, and their names in messages. */
-
 export const VALUE_KINDS = ['object', 'array', 'string', 'number', 'boolean', 'null'] as const
 
 export type ValueKind = (typeof VALUE_KINDS)[number]
@@ -13,14 +11,13 @@ const WORDS: Readonly<Record<ValueKind, string>> = {
   null: 'null',
 }
 
-/** `a list`, `a string or null`. */
+/** Such as `a string or null`. */
 export function kindWords(kinds: ReadonlySet<ValueKind>): string {
   return VALUE_KINDS.filter((kind) => kinds.has(kind))
     .map((kind) => WORDS[kind])
     .join(' or ')
 }
 
-/** Whether it is that kind, or null. */
 export function isOnly(kinds: ReadonlySet<ValueKind>, kind: ValueKind): boolean {
   return kinds.has(kind) && VALUE_KINDS.every((each) => each === kind || each === 'null' || !kinds.has(each))
 }

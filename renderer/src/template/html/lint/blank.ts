@@ -1,7 +1,7 @@
-/** Takes Liquid out of a source, in place: what is left is HTML with the lines and columns of the source. Pure. */
+/** Blanks the Liquid of a source, so that HTML with the same lines and columns is left. Pure. */
 import { Tokenizer, TokenKind } from 'liquidjs'
 
-/** Where a branch of a block begins or ends, such as that of `if`. */
+/** Where a branch of a block such as `if` begins or ends. */
 interface Mark {
   readonly at: number
   readonly kind: 'begin' | 'next' | 'end'
@@ -10,10 +10,10 @@ interface Mark {
 export interface Blanked {
   /** Letters in place of outputs, and blanks in place of tags. */
   readonly text: string
-  /** Where Liquid was, in order. */
+  /** Where Liquid was, in the order of the source. */
   readonly spans: readonly Span[]
   readonly marks: readonly Mark[]
-  /** Whether it prints HTML that is not escaped. */
+  /** It prints HTML that is not escaped. */
   readonly isRaw: boolean
 }
 
@@ -22,7 +22,7 @@ interface Span {
   readonly end: number
 }
 
-/** Begins another branch of the block that it is in. */
+/** These begin another branch of their block. */
 const NEXT = new Set(['else', 'elsif', 'when'])
 
 /** Throws if the source is not Liquid. */
@@ -51,12 +51,12 @@ export function blankLiquid(source: string): Blanked {
 
 const PRINTS_RAW = /\|\s*raw\b/
 
-/** Of a tag; '' of what is none. */
+/** '' if the token is not a tag. */
 function nameOf(token: object): string {
   return 'name' in token ? String(token.name) : ''
 }
 
-/** These have no branches: one is not printed, and the other always. */
+/** These have no branches: a comment is never printed, and `raw` always. */
 const WHOLE = new Set(['comment', 'endcomment', 'raw', 'endraw'])
 
 function markOf(name: string, names: ReadonlySet<string>): Mark['kind'] | undefined {
@@ -66,7 +66,6 @@ function markOf(name: string, names: ReadonlySet<string>): Mark['kind'] | undefi
   return name.startsWith('end') && names.has(name.slice('end'.length)) ? 'end' : undefined
 }
 
-/** Whether any Liquid was between two places. */
 export function overlaps(spans: readonly Span[], begin: number, end: number): boolean {
   let [low, high] = [0, spans.length]
   while (low < high) {

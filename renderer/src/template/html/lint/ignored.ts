@@ -1,33 +1,32 @@
-/** Says of styles that Chromium drops what is wrong with them. Pure. */
+/** Explains why Chromium ignores styles. Pure. */
 
 import type { Warning } from '@platen/contract/domain/warning.ts'
 import { suggestion } from '@platen/lib/suggestion.ts'
 import type { AskedKind } from './style-sheet.ts'
 
-/** Warnings of a kind about the styles and tags of a document. Whoever mends these sees the next. */
+/** Warnings of one kind about the styles and tags of a document. After these are mended, the next are shown. */
 const LINT_WARNINGS_MAX = 10
 
-/** A question on its way into a page, as JSON. */
+/** Asks whether a style has an effect. Goes into a page as JSON. */
 export type Question = readonly [kind: AskedKind, name: string, values: readonly string[], place: string, times: number]
 
-/** What has no effect. */
+/** A style without effect. */
 export interface Refusal {
-  /** Of its question. */
+  /** Of the question. */
   readonly index: number
   readonly isNameKnown: boolean
-  /** Whether its numbers would be lengths, had they a unit. */
+  /** With units, its numbers would be valid lengths. */
   readonly isUnitMissing: boolean
 }
 
 export interface StyleAnswer {
   readonly refused: readonly Refusal[]
-  /** The properties that are known. Empty if nothing is refused. */
+  /** All known properties. Empty if nothing is refused. */
   readonly names: readonly string[]
 }
 
 const NOTHING: StyleAnswer = { refused: [], names: [] }
 
-/** The warnings of styles that were refused. */
 export function ignoredStyles(questions: string, { refused, names }: StyleAnswer = NOTHING): readonly Warning[] {
   if (refused.length === 0) return []
   const asked = JSON.parse(questions) as readonly Question[]
@@ -41,7 +40,7 @@ export function ignoredStyles(questions: string, { refused, names }: StyleAnswer
   return few(warnings)
 }
 
-/** The first warnings of a kind. The last of them counts the others. */
+/** Returns the first warnings of a kind, the last with the number of the others. */
 export function few(warnings: readonly Warning[]): readonly Warning[] {
   const rest = warnings.length - LINT_WARNINGS_MAX
   return warnings.slice(0, LINT_WARNINGS_MAX).map((warning, index) => {
@@ -95,7 +94,6 @@ function sizeMessage(value: string): string {
 
 const PAGE_SIZES = 'A3, A4, A5, A6, letter, legal or tabloid, also with landscape,'
 
-/** As part of a message. */
 function shown(text: string): string {
   const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ')
   return line.length > SHOWN_CHARS_MAX ? `${line.slice(0, SHOWN_CHARS_MAX)}…` : line
@@ -120,7 +118,6 @@ const DESCRIPTORS = [
   'unicode-range',
 ]
 
-/** The boxes in the margins of a page. */
 export const BOXES = ['top', 'right', 'bottom', 'left'].flatMap((side) => {
   const places =
     side === 'top' || side === 'bottom'

@@ -1,4 +1,4 @@
-/** Answers questions about styles from the dictionary of CSS, where there is no browser to ask. What it does not list passes. Pure. */
+/** Answers questions about styles from the dictionary of css-tree, where there is no browser to ask. Pure. */
 import { lexer } from 'css-tree'
 import { BOXES, type Question, type Refusal, type StyleAnswer } from './ignored.ts'
 
@@ -12,10 +12,10 @@ export function answerByDictionary(questions: string): StyleAnswer {
   return { refused, names: Object.keys(PROPERTIES) }
 }
 
-/** Not in its types. */
+/** Missing in the types of css-tree. */
 const { properties: PROPERTIES } = lexer as unknown as { readonly properties: Readonly<Record<string, unknown>> }
 
-/** Names of at-rules that Chromium knows and the dictionary does not. */
+/** At-rules that Chromium knows but the dictionary does not. */
 const RULES = new Set(['function', 'position-try', 'view-transition'])
 
 function refusalOf([kind, name, values]: Question): Omit<Refusal, 'index'> | undefined {
@@ -39,10 +39,9 @@ function refusalOf([kind, name, values]: Question): Omit<Refusal, 'index'> | und
 const UNKNOWN = { isNameKnown: false, isUnitMissing: false }
 const WRONG = { isNameKnown: true, isUnitMissing: false }
 
-/** Numbers without units. */
 export const NUMBERS = /^[-+\d.\s]+$/
 
-/** `var()` has no match and no mismatch. */
+/** A value with `var()` is neither a match nor a mismatch. */
 function fits({ error }: ReturnType<typeof lexer.matchProperty>): boolean {
   return error === null || error.name !== 'SyntaxMatchError'
 }

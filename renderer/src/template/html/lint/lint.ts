@@ -1,7 +1,6 @@
 /**
- * Looks at html sources for what is lost in silence: styles without an effect, fonts that are not there, tags that are not closed. What a
- * source says of itself is read once. What its Liquid writes is read in the filled HTML, and only if there is any. Chromium answers the
- * questions about styles (`browser/document/script/style-script.ts`). Pure.
+ * Finds silent mistakes in html sources: styles without effect, absent fonts, unclosed tags. Each source is read once. Its filled HTML is
+ * read only if Liquid writes styles or tags. Chromium answers the questions about styles (`browser/document/script/style-script.ts`). Pure.
  */
 
 import type { TemplateSource } from '@platen/contract/domain/tenant.ts'
@@ -17,23 +16,22 @@ import { few, type Question, timesOf } from './ignored.ts'
 import { type Markup, readMarkup } from './markup.ts'
 import { type FamilyList, type ReadStyles, readStyles } from './style-sheet.ts'
 
-/** A source of a template. */
 interface LintedSource {
   /** Such as `template.html`. */
   readonly name: string
   readonly text: string
 }
 
-/** What a source says of itself. */
+/** The result for a source without its data. */
 export interface SourceLint {
   readonly source: LintedSource
   readonly notes: readonly Note[]
   readonly asked: readonly Question[]
-  /** The families that it brings. */
+  /** Font families that the source or its template provides. */
   readonly faces: readonly string[]
-  /** The places of properties of which Liquid writes a part. */
+  /** By property that Liquid writes a part of: its place. */
   readonly dynamic: ReadonlyMap<string, string>
-  /** Whether the filled HTML must be read, too: for its styles, for its tags. */
+  /** What must also be read in the filled HTML. */
   readonly needs: { readonly styles: boolean; readonly tags: boolean }
 }
 
@@ -41,7 +39,7 @@ export interface SourceLint {
 interface Note {
   readonly code: WarningCode
   readonly message: string
-  /** '' if it is not known. */
+  /** '' if unknown. */
   readonly place: string
 }
 
@@ -51,7 +49,7 @@ export interface Linted {
   readonly questions: string
 }
 
-/** Reads the sources of a template. Its fonts work in no header and no footer. */
+/** The template's fonts do not work in header and footer. */
 export function lintSources({ html, fonts = [] }: TemplateSource): readonly SourceLint[] {
   const sources = { 'template.html': html?.template, 'header.html': html?.header, 'footer.html': html?.footer }
   return Object.entries(sources).flatMap(([name, text]) => {
@@ -82,7 +80,7 @@ function lintSource(source: LintedSource, brought: readonly string[]): SourceLin
   }
 }
 
-/** Adds what only the filled HTML of each source tells. */
+/** Adds what only the filled HTML shows. */
 export function linted(lints: readonly SourceLint[], filledParts: readonly Part[]): Linted {
   const both = lints.map((lint) => {
     const html = filledParts.find(({ name }) => name === lint.source.name)?.html
@@ -126,7 +124,7 @@ function lintFilled(lint: SourceLint, html: string): Pick<SourceLint, 'notes' | 
   }
 }
 
-/** The place in the source of a place in its filled HTML, or ''. */
+/** Maps a place in the filled HTML to one in the source, or ''. */
 function placeInSource({ name, text }: LintedSource, html: string, at: number): string {
   const before = html.slice(0, at)
   const position = { line: before.split('\n').length, column: at - before.lastIndexOf('\n') }
@@ -137,7 +135,7 @@ function blankedOf(text: string): Blanked | undefined {
   try {
     return blankLiquid(text)
   } catch {
-    // What is wrong with it is told where it is filled.
+    // The fill reports what is wrong with it.
     return undefined
   }
 }
@@ -146,7 +144,7 @@ function isDocument(name: string): boolean {
   return name === 'template.html'
 }
 
-/** Whether Liquid writes in styles: whole declarations or rules are in no node of their own. */
+/** Liquid writes whole declarations or rules, which the parser does not show as nodes. */
 function hasDynamicStyles({ styles }: Markup, { spans, text }: Blanked): boolean {
   const outputs = spans.filter(({ begin }) => text.charAt(begin) === 'x')
   return styles.some(({ at, css }) => overlaps(outputs, at, at + css.length))
@@ -168,7 +166,7 @@ function faultsOf(
   ]
 }
 
-/** Generic families, and words that are none. */
+/** Generic families, and keywords. */
 const GENERIC =
   'cursive emoji fangsong fantasy inherit initial math revert revert-layer ui-monospace ui-rounded ui-sans-serif ui-serif unset'.split(
     ' ',
@@ -177,7 +175,7 @@ const GENERIC =
 const THERE = [...DEFAULT_FAMILIES, COLOR_EMOJI_FAMILY, ...Object.values(ALIASES).flat()]
 const KNOWN = new Set([...THERE, ...GENERIC].map((name) => name.toLowerCase()))
 
-/** Emoji are there by any name. With the others, authors do not name a font. */
+/** Emoji fonts exist by any name. The characters are not part of the name of a font. */
 const ANY = /emoji|[\\(=&]/i
 
 function absentFont({ names }: FamilyList, faces: readonly string[]): string | undefined {
@@ -201,7 +199,6 @@ function keyOf([kind, name, values]: Question): string {
   return JSON.stringify([kind, name, values])
 }
 
-/** One warning for all equal notes, with the first place. */
 function counted(notes: readonly Note[]): readonly Warning[] {
   return Array.from(
     Map.groupBy(notes, ({ message }) => message),

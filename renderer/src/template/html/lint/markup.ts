@@ -1,17 +1,16 @@
 /**
- * Reads the tags of HTML: those that are not closed or close nothing, and the styles in it. Elements whose end tag HTML lets authors leave
- * out need none. Linear in the length of the HTML, which is untrusted. Pure.
+ * Finds tags of HTML that are not closed or close nothing, and collects styles. Elements with an optional end tag need none. Linear in the
+ * length of the HTML, which is untrusted. Pure.
  */
 import { SAXParser, type StartTag } from 'parse5-sax-parser'
 import { type Blanked, overlaps } from './blank.ts'
 
-/** Something in a source or in filled HTML, by its offset there. */
+/** `at` is an offset in the source or in the filled HTML. */
 export interface Found {
   readonly at: number
   readonly message: string
 }
 
-/** CSS in HTML. */
 export interface StyleText {
   readonly css: string
   readonly at: number
@@ -21,20 +20,21 @@ export interface StyleText {
 
 export interface Markup {
   readonly faults: readonly Found[]
-  /** False if only filled HTML tells: a branch of Liquid opens or closes what is outside of it. Then `faults` means nothing. */
+  /**
+   * False if a branch of Liquid opens or closes an element outside of it. Then only the filled HTML can tell, and `faults` are meaningless.
+   */
   readonly isBalanced: boolean
   readonly styles: readonly StyleText[]
   /** Lists of font families in attributes, such as `<font face>`. */
   readonly families: readonly StyleText[]
-  /** Whether style sheets from elsewhere apply. */
   readonly hasSheets: boolean
 }
 
-/** More are not looked for. */
+/** Far more than are shown, so further ones are not collected. */
 const FAULTS_MAX = 100
 const STYLES_MAX = 2000
 
-/** Elements within each other. Chromium stops at 512. */
+/** Nested elements. Chromium stops at 512. */
 const DEPTH_MAX = 1000
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
@@ -48,11 +48,11 @@ const OPTIONAL = words(
   'body caption colgroup dd dt head html li optgroup option p rb rp rt rtc tbody td tfoot th thead tr',
 )
 
-/** An end tag within these closes nothing outside of them, but for those of tables themselves. */
+/** An end tag within these closes nothing outside of them, except those of tables. */
 const CELLS = words('caption td template th')
 const TABLE = words('body caption html table tbody td tfoot th thead tr')
 
-/** What each of these closes when it begins. */
+/** The start tag of a key closes these elements. */
 const CLOSES: Readonly<Record<string, ReadonlySet<string>>> = {
   dd: words('dd dt'),
   dt: words('dd dt'),
@@ -70,11 +70,11 @@ const CLOSES: Readonly<Record<string, ReadonlySet<string>>> = {
 interface Open {
   readonly name: string
   readonly at: number
-  /** Whether it is a part of a drawing, where `<a/>` is a whole element. */
+  /** It is part of a drawing, where `<a/>` is a complete element. */
   readonly isForeign: boolean
 }
 
-/** Of a source, `liquid` is what was in it. */
+/** `liquid` is what was blanked in a source. */
 export function readMarkup(html: string, liquid: Pick<Blanked, 'marks' | 'spans'> = NO_LIQUID): Markup {
   const styles: StyleText[] = []
   const families: StyleText[] = []
@@ -84,7 +84,7 @@ export function readMarkup(html: string, liquid: Pick<Blanked, 'marks' | 'spans'
   }
   const tags = openTags(report, liquid.marks)
   let [seen, hasSheets] = [0, false]
-  /** The style element that the parser is in. Its text may come in parts. */
+  /** The open style element. Its text may come in parts. */
   let sheet: { css: string; at: number; isAttribute: false } | undefined
 
   const parser = new SAXParser({ sourceCodeLocationInfo: true })
@@ -96,7 +96,7 @@ export function readMarkup(html: string, liquid: Pick<Blanked, 'marks' | 'spans'
     if (sheet !== undefined && styles.length < STYLES_MAX) styles.push(sheet)
     hasSheets ||= tag.tagName === 'link' && /\bstylesheet\b/i.test(attributeOf(tag, 'rel') ?? '')
     if (tag.attrs.length === 0) return
-    // Branches of Liquid may each write an attribute.
+    // Each branch of Liquid may write the same attribute.
     if (!overlaps(liquid.spans, at, endOffset))
       for (const message of misreadIn(tag, html.slice(at, endOffset))) report(at, message)
     const add = (list: StyleText[], name: string) => {
@@ -126,7 +126,7 @@ export function readMarkup(html: string, liquid: Pick<Blanked, 'marks' | 'spans'
     if (endOffset >= html.length && text.startsWith('<!--') && !/--!?>$/.test(text))
       report(startOffset, 'this comment is not closed: --> is missing')
   })
-  // It does all of its work before it returns.
+  // Synchronous: all events come before it returns.
   parser.end(html)
   if (html.slice(seen).trim() !== '') report(html.indexOf('<', seen), 'this tag is not closed: > is missing')
   const isBalanced = tags.finish(html.length)
@@ -135,12 +135,11 @@ export function readMarkup(html: string, liquid: Pick<Blanked, 'marks' | 'spans'
 
 const NO_LIQUID: Pick<Blanked, 'marks' | 'spans'> = { marks: [], spans: [] }
 
-/** The elements that are open, and what is wrong with them. */
 function openTags(report: (at: number, message: string) => void, marks: Blanked['marks']) {
   const stack: Open[] = []
   const open = new Map<string, number>()
   const unclosed = new Map<string, number>()
-  /** Where the branches begin that the parser is in. */
+  /** The heights of the stack where the open branches began. */
   const floors: number[] = []
   let [nextMark, isBalanced, isLost] = [0, true, false]
   const count = (counts: Map<string, number>, name: string, by: number) => {
@@ -157,7 +156,7 @@ function openTags(report: (at: number, message: string) => void, marks: Blanked[
     while (stack.length > height) {
       const element = pop()
       if (element !== undefined && !OPTIONAL.has(element.name)) isBalanced = false
-      // Its end tag may come after the branch.
+      // The end tag may come after the branch.
       if (element !== undefined) count(unclosed, element.name, 1)
     }
   }
@@ -168,7 +167,7 @@ function openTags(report: (at: number, message: string) => void, marks: Blanked[
       if (mark.kind !== 'end') floors.push(stack.length)
     }
   }
-  /** How many elements are open when this one is closed, or undefined if it is not open. */
+  /** The height of the stack below this element, or undefined if it is not open. */
   const heightOf = (name: string): number | undefined => {
     if ((open.get(name) ?? 0) === 0) return undefined
     for (let height = stack.length - 1; height >= 0; height -= 1) {
@@ -215,7 +214,7 @@ function openTags(report: (at: number, message: string) => void, marks: Blanked[
       else if ((unclosed.get(name) ?? 0) > 0) count(unclosed, name, -1)
       else if (!OPTIONAL.has(name)) report(at, `</${name}> closes nothing: no <${name}> is open here`)
     },
-    /** Returns whether all branches close what they open. */
+    /** Returns whether every branch closes exactly what it opens. */
     finish(at: number): boolean {
       passMarks(at)
       if (!isLost) close(0, '')
@@ -224,7 +223,6 @@ function openTags(report: (at: number, message: string) => void, marks: Blanked[
   }
 }
 
-/** Whether a style element applies on paper. */
 function isForPrint(tag: StartTag): boolean {
   const media = attributeOf(tag, 'media') ?? ''
   const type = attributeOf(tag, 'type') ?? ''
@@ -239,7 +237,7 @@ type Place = Partial<Record<'startOffset' | 'endOffset', number>>
 
 function attributeText(tag: StartTag, name: string, html: string): StyleText | undefined {
   const css = attributeOf(tag, name)
-  // Its type does not say so.
+  // Its type lacks `attrs`.
   const location = tag.sourceCodeLocation as { readonly attrs?: Record<string, Place> } | null
   const { startOffset, endOffset } = location?.attrs?.[name] ?? {}
   if (css === undefined || startOffset === undefined) return undefined
@@ -247,7 +245,7 @@ function attributeText(tag: StartTag, name: string, html: string): StyleText | u
   return { css, at: startOffset + before.length, isAttribute: true }
 }
 
-/** What is wrong with the attributes of a tag. Of two of a name, the parser gives only the first. */
+/** Finds faults in the attributes of a tag. The parser returns only the first of two equal names. */
 function* misreadIn({ tagName, attrs }: StartTag, text: string): Generator<string> {
   if (attrs.some(({ name }) => /["'<]/.test(name)))
     return yield `in this tag of <${tagName}> a > or a quote is missing, or there is one too many`

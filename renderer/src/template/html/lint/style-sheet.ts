@@ -1,7 +1,7 @@
 /**
- * Reads CSS: what Chromium must be asked about, what it does not do on paper, and the font families. A parser gives the structure. Whether a
- * property, a value or a selector counts, Chromium knows best. Pasted frameworks are written for all browsers: what only others know, and
- * what has a fallback, is nothing to tell. Pure.
+ * Reads CSS: questions for Chromium, what it does not do on paper, and the font families. The parser only gives the structure. Chromium
+ * knows best which property, value or selector has an effect. Pasted frameworks are written for all browsers, so what only other browsers
+ * know, and what has a fallback, is not reported. Pure.
  */
 import type { Atrule, Block, CssNode, Declaration } from 'css-tree'
 import parse from 'css-tree/parser'
@@ -9,7 +9,10 @@ import { replacePageSizes } from '../page-css.ts'
 import { replaceTargetPages } from '../target-counter.ts'
 import type { Found, StyleText } from './markup.ts'
 
-/** Where a style is: a declaration in a rule, in `@page` or `@font-face`, a selector, a rule in a rule, an at-rule, a box of `@page`, other text. */
+/**
+ * A declaration in a rule, in `@page` or in `@font-face`, a selector, the selector of a nested rule, an at-rule, a box of `@page`, or other
+ * text.
+ */
 export type AskedKind = 'declaration' | 'page' | 'face' | 'selector' | 'nested' | 'rule' | 'box' | 'text'
 
 /** A style that has an effect if Chromium knows one of its values. */
@@ -17,14 +20,13 @@ interface Asked {
   readonly kind: AskedKind
   /** The property, or the name of the at-rule. '' if it has none. */
   readonly name: string
-  /** Those of a property in one rule: authors write fallbacks. */
+  /** All values of a property in one rule, because authors write fallbacks. */
   readonly values: readonly string[]
-  /** The first of its places. */
   readonly at: number
   times: number
 }
 
-/** A list of families, of which the first that is there is taken. */
+/** The browser takes the first family that exists. */
 export interface FamilyList {
   readonly names: readonly string[]
   readonly at: number
@@ -34,27 +36,25 @@ export interface ReadStyles {
   readonly asked: readonly Asked[]
   readonly faults: readonly Found[]
   readonly families: readonly FamilyList[]
-  /** The families of its `@font-face` rules. */
   readonly faces: readonly string[]
   readonly hasImports: boolean
-  /** Where Liquid writes a part of a property, by its name. */
+  /** By property that Liquid writes a part of: its first place. */
   readonly dynamic: ReadonlyMap<string, number>
 }
 
 interface StyleContext {
-  /** Lists of font families in attributes. */
   readonly families: readonly StyleText[]
-  /** Whether Liquid wrote a part of what is between two places. */
+  /** Liquid writes a part of the text between two places. */
   readonly isDynamic: (begin: number, end: number) => boolean
-  /** Whether it is the document, and not its header or footer. */
+  /** False for header and footer. */
   readonly isDocument: boolean
 }
 
 const FAULTS_MAX = 100
 const VALUE_CHARS_MAX = 500
-/** Of all questions about one source. A framework has half as many. */
+/** Limits all questions about one source. A framework has half as many. */
 const ASKED_CHARS_MAX = 256 * 1024
-/** Rules within each other that are read, and those of a style sheet that is read at all. */
+/** Deeper rules are not read, and a style sheet with rules deeper than `PARSED_DEPTH_MAX` not at all. */
 const DEPTH_MAX = 32
 const PARSED_DEPTH_MAX = 200
 
@@ -69,7 +69,7 @@ export function readStyles(styles: readonly StyleText[], context: StyleContext):
   let [base, chars, depth, hasImports] = [0, 0, 0, false]
 
   const placeOf = ({ loc }: CssNode) => ({ at: base + (loc?.start.offset ?? 0), end: base + (loc?.end.offset ?? 0) })
-  /** Tells what a node is about, if its text is that of the source. */
+  /** False if Liquid writes a part of the node. Then notes its place in `dynamic`. */
   const isGiven = (node: CssNode, name: string): boolean => {
     const { at, end } = placeOf(node)
     if (!isDynamic(at, end)) return true
@@ -188,7 +188,7 @@ export function readStyles(styles: readonly StyleText[], context: StyleContext):
   return { asked: [...asked.values()], faults, families, faces, hasImports, dynamic }
 }
 
-/** The parser calls itself for each rule within another, and begins again where its stack ends. */
+/** The parser recurses for each nested rule, and begins again where its stack ends. */
 function parsed(css: string, isAttribute: boolean): CssNode | undefined {
   let depth = 0
   for (const [brace] of css.matchAll(/[{}]/g)) {
@@ -204,10 +204,10 @@ function parsed(css: string, isAttribute: boolean): CssNode | undefined {
   })
 }
 
-/** The counters that Chromium fills in the boxes of a page, where a document counts something else by these names. */
+/** A document that uses the names of Chromium's page counters for counters of its own. */
 const OWN_PAGES = /counter-(?:reset|increment|set)\s*:[^;}]*\bpages?\b/i
 
-/** What only other browsers know. Their rules do nothing here, and need not. */
+/** What only other browsers know. It has no effect here, and needs none. */
 const VENDOR_SELECTOR = /:-(?:moz|ms|o|khtml|webkit)-/i
 const HACK = /(?:^|[\s,(:])-(?:moz|ms|o|webkit|khtml)-|\\[09]|progid:|expression\(|^alpha\(/i
 const OTHER_BROWSERS = new Set([
@@ -220,10 +220,9 @@ const OTHER_BROWSERS = new Set([
   'osx-font-smoothing',
 ])
 
-/** At-rules around other rules. */
 const GROUPS = new Set(['container', 'layer', 'media', 'scope', 'starting-style'])
 
-/** Nothing moves on paper, `supports` asks by itself, and the others have no declarations of text. */
+/** Not checked: nothing moves on paper, `supports` asks the browser itself, and the others do not style text. */
 const LEFT_ALONE = new Set(
   'charset counter-style font-feature-values font-palette-values function import keyframes namespace position-try property supports view-transition'.split(
     ' ',
@@ -237,7 +236,7 @@ function isForPaper(media: string): boolean {
   )
 }
 
-/** The families of a `font`, after its size. */
+/** The families of a `font` follow its size. */
 const SHORTHAND =
   /(?:^|\s)(?:[\d.]+(?:[a-z]+|%)|(?:xx?-|xxx-)?(?:small|large)|medium|smaller|larger|calc\([^()]*\))(?:\s*\/\s*[^\s,/]+)?\s+([^/]+)$/i
 
@@ -250,7 +249,7 @@ function namesIn(list: string): readonly string[] {
 const SIDES = /^(?:left|right|recto|verso)\b/i
 const SIDES_OF_OLD = /^(?:left|right)\b/i
 
-/** What Chromium knows and does not do on paper. */
+/** For what Chromium accepts but does not do on paper. */
 function unprintedOf(name: string, value: string, hasPages: boolean): string | undefined {
   const sides = /^break-(?:before|after)$/.test(name)
     ? SIDES
@@ -266,7 +265,7 @@ function unprintedOf(name: string, value: string, hasPages: boolean): string | u
   return `${counter.replaceAll(/\s/g, '')}) is 0 here: Chromium counts pages in the boxes of @page, such as @bottom-right, and in header and footer`
 }
 
-/** A value as Chromium is asked of it: with what Platen understands, and without what is only long. */
+/** The value for a question to Chromium: Platen's own syntax is replaced, and long URLs are shortened. */
 function plainValue(name: string, value: string, isDocument: boolean): string {
   if (name === 'size') return replacePageSizes(`{size:${value}}`).slice('{size:'.length, -1)
   const known = name === 'content' && isDocument ? replaceTargetPages(value) : value

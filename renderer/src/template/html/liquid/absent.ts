@@ -1,7 +1,6 @@
 /**
- * Notices variables that a source prints and that have no value, or one that is no text. Liquid prints nothing for the first, which hides a
- * mistyped name, and `[object Object]` or `NaN` for the others. What a source only asks for (`if`), or prints with the filter `default`, may
- * be absent.
+ * Finds printed variables without a value, or with a value that is no text. Liquid prints nothing for the first, which hides a mistyped
+ * name, and `[object Object]` or `NaN` for the others. A variable may be absent in a condition (`if`), and with the filter `default`.
  */
 
 import type { Warning } from '@platen/contract/domain/warning.ts'
@@ -11,18 +10,18 @@ import { absentValue } from '../../absent-value.ts'
 import { shortened } from './path.ts'
 import { walkLiquid } from './walk.ts'
 
-/** Variables named of one document. */
+/** Warnings for one document. */
 const ABSENT_MAX = 20
-/** Fields among which a similar name is looked for. */
+/** Fields that are searched for a similar name. */
 const FIELDS_MAX = 200
 
 /**
- * Begins a document. From now on adds a warning to `warnings` for each place that prints no value. `isLiteral` says whether the source or the
- * data have a text.
+ * Begins a document. From then on adds a warning for each place that prints no value. `isLiteral` says whether the source or the data
+ * contain a text.
  */
 export type WatchAbsent = (warnings: Warning[], isLiteral: (text: string) => boolean) => void
 
-/** Changes the parsed source `name`, so that it can be watched, one document after the other. */
+/** Changes the parsed source `name` so that it is watched, one document at a time. */
 export function absentWatcher(templates: readonly Template[], name: string): WatchAbsent {
   const watched: Watched = { warnings: [], isLiteral: () => true, reported: new Set() }
   walkLiquid(templates, (template) => {
@@ -41,11 +40,9 @@ export function absentWatcher(templates: readonly Template[], name: string): Wat
   }
 }
 
-/** Of the document that is filled. */
 interface Watched {
   warnings: Warning[]
   isLiteral: (text: string) => boolean
-  /** The places with a warning. */
   readonly reported: Set<Value>
 }
 
@@ -68,7 +65,7 @@ function watch(place: Value, source: string, watched: Watched): void {
     const message = `there is no value for ${shortened(path.getText())}${suggestion(String(key), fieldsOf(parent, key))}`
     warnings.push({ code: 'variable_absent', place: `${source}:${line}:${column}`, message })
   }
-  // Liquid makes a generator for each part of a path. So this costs less than what it replaces.
+  // Liquid makes a generator for each part of a path, so this costs less than what it replaces.
   initial.evaluate = function* evaluate(context: Context): Generator<unknown, unknown> {
     return yield valueAt(context, keys, report)
   }
@@ -79,10 +76,7 @@ interface Place {
   readonly watched: Watched
 }
 
-/**
- * The last filter of an output is the one that escapes, and gets the value as it is printed. An echo escapes by itself. `raw` prints an object
- * as JSON.
- */
+/** The last filter of an output escapes, and gets the value that is printed. An echo escapes by itself. `raw` prints an object as JSON. */
 function watchText(template: Output | EchoTag, value: Value, { name, watched }: Place): void {
   const last = value.filters.at(-1)
   if (last?.raw === true) return
@@ -119,13 +113,13 @@ function watchText(template: Output | EchoTag, value: Value, { name, watched }: 
   }
 }
 
-/** Whether Liquid prints `[object Object]` for it, or for an item of it. */
+/** Liquid prints `[object Object]` for it, or for one of its items. */
 function isObject(value: unknown): boolean {
   if (Array.isArray(value)) return value.slice(0, FIELDS_MAX).some(isObject)
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }
 
-/** Reads a path as Liquid does. Tells `report` what has no such key. */
+/** Reads a path as Liquid does. Reports the parent that lacks a key. */
 function valueAt(
   context: Context,
   keys: readonly (string | number)[],
@@ -135,7 +129,7 @@ function valueAt(
   let value: unknown = context['findScope'](String(keys[0]))
   for (const [index, key] of keys.entries()) {
     const parent = value
-    // Liquid's type is narrower than what it reads.
+    // Liquid reads more than its type says.
     value = context.readProperty(parent as object, key)
     if (value !== undefined) continue
     report(index === 0 ? context.getAll() : parent, key)

@@ -21,7 +21,7 @@ import type { Schema } from './schema.ts'
 interface Expression {
   readonly initial: Pick<Value['initial'], 'postfix'>
   readonly filters: readonly Pick<Filter, 'name' | 'args'>[]
-  /** Where its faults are reported. */
+  /** Where faults are reported. */
   readonly token: Token
 }
 
@@ -30,7 +30,7 @@ interface Operand {
   readonly schema: Schema
 }
 
-/** The schema of an expression with its filters. */
+/** The schema after all filters. Reports faults on the way. */
 export function typeOf(context: Context, expression: Expression, scope: Variables): Schema {
   const { filters, token } = expression
   let schema = typeOfOperators(context, expression, scope)
@@ -40,7 +40,7 @@ export function typeOf(context: Context, expression: Expression, scope: Variable
     const args = given.map((arg) => (Array.isArray(arg) ? { name: arg[0], token: arg[1] } : { token: arg }))
     for (const arg of args) typeOfToken(context, arg.token, scope)
     const signature = SIGNATURES.get(name)
-    // The filter that escapes an output has no such name.
+    // As for the filter that escapes an output.
     if (signature === undefined) continue
     const call = { name, signature, args, schema, token }
     if (checkCall(context, call)) checkLiterals(context, call, index === 0 ? initial : undefined)
@@ -75,7 +75,7 @@ export function compare({ reader, report }: Context, { token, schema }: Operand,
   if (!isLiteral(literal) || isLiteral(token)) return
   const value = literal.content
   const [kinds, values] = [reader.kinds(schema), reader.values(schema)]
-  // `!= ""` asks whether there is a value, of whatever kind. And what allows no value at all is no fault of the source.
+  // `!= ""` asks whether there is any value. A schema without any value is not the source's fault.
   if (value === '' || kinds.size === 0) return
   const [name, text] = [textOf(token), shortened(JSON.stringify(value))]
   if (!kinds.has(typeof value === 'string' ? 'string' : 'number'))
@@ -97,7 +97,7 @@ interface Call {
   readonly name: string
   readonly signature: Signature
   readonly args: readonly { readonly name?: string | undefined; readonly token: Token | undefined }[]
-  /** Of what the filter is applied to. */
+  /** Schema of the filter's input. */
   readonly schema: Schema
   readonly token: Token
 }
@@ -123,7 +123,7 @@ function checkCall({ reader, report }: Context, { name, signature, args, schema,
   return stranger === undefined && isCounted && isTaken
 }
 
-/** What the source itself has wrong needs no data to be found: it is tried. */
+/** Tries a call whose arguments are literals, because that needs no data. */
 function checkLiterals({ report }: Context, { name, args, token }: Call, value: string | number | undefined): void {
   const given = args.map((arg) => (isLiteral(arg.token) ? arg.token.content : undefined))
   if (given.includes(undefined)) return

@@ -1,6 +1,6 @@
 /**
- * Holds a parsed Liquid source against `variablesSchema`: the paths it reads, the filters it calls and the values it compares with. It
- * reports only what no data of the schema can make right. Nothing is filled, so branches that the sample data does not reach are held, too.
+ * Checks a parsed Liquid source against `variablesSchema`: its paths, filters and comparisons. Reports only what is wrong for all data of
+ * the schema. Nothing is filled, so branches that the sample data do not reach are checked, too.
  */
 import type { JsonObject } from '@platen/lib/brand.ts'
 import {
@@ -26,10 +26,10 @@ export interface SourceFault {
   readonly message: string
 }
 
-/** Faults reported of one source. An author mends these first. */
+/** Faults reported for one source. An author mends these first. */
 const FAULTS_MAX = 10
 
-/** Finds the faults of parsed sources that are filled with data of the schema `root`, in their order. */
+/** `root` is the schema of the data. The faults are in the order of the source. */
 export function openLiquidCheck(root: JsonObject): (templates: readonly Template[]) => readonly SourceFault[] {
   const reader = openSchemaReader(root)
   return (templates) => {
@@ -55,7 +55,7 @@ function localsOf(templates: readonly Template[]): ReadonlyMap<string, number> {
   return locals
 }
 
-/** Returns the variables of what is inside. */
+/** Returns the variables inside the template. */
 function visit(context: Context, template: Template, scope: Variables): Variables {
   const { token } = template
   const isCode = TypeGuards.isOutputToken(token) || (TypeGuards.isTagToken(token) && token.name !== '#')

@@ -1,6 +1,5 @@
-/** What people who know other template languages write, and what Liquid has for it. */
+/** Names from other template languages, and what Liquid has instead. */
 
-/** Filters of Jinja, Twig, Django, Handlebars and Shopify by what they are here. */
 const FILTERS: Readonly<Record<string, string>> = {
   ...named('upcase', 'upper uppercase toUpperCase'),
   ...named('downcase', 'lower lowercase toLowerCase'),
@@ -42,13 +41,11 @@ function named(filter: string, others: string): Readonly<Record<string, string>>
   return Object.fromEntries(others.split(' ').map((other) => [other, filter]))
 }
 
-/** What to write for a filter or method that Liquid does not have. */
 export function filterFor(name: string): string | undefined {
   return Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined
 }
 
 const FILE = 'a template is one file'
-/** Tags of the same languages. */
 const TAGS: Readonly<Record<string, string>> = {
   set: 'write {% assign x = … %}',
   let: 'write {% assign x = … %}',

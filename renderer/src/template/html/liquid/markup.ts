@@ -1,10 +1,10 @@
 /**
- * HTML as a value of Liquid, as `Markup` is in Jinja. Every printed value is escaped, except what is HTML already: what `escape`,
- * `newline_to_br`, `escape_once`, `strip_html` and `capture` give, and whole HTML that the template itself has as a text (`"<br>"`). Filters
- * keep it: in `{{ address | newline_to_br | append: name }}` the name is escaped and the `<br />` is not. So data never becomes markup, in
- * whatever order filters are written, unless `raw` says so.
+ * HTML as a value of Liquid, as `Markup` is in Jinja. Every printed value is escaped, except HTML: the results of `escape`,
+ * `newline_to_br`, `escape_once`, `strip_html` and `capture`, and a string in the template that is whole HTML (`"<br>"`). Filters keep
+ * HTML: `{{ address | newline_to_br | append: name }}` escapes the name but not the `<br />`. So data never becomes markup, whatever the
+ * order of filters, except by `raw`.
  *
- * Comparisons, and filters that are not about texts (`url_encode`, `json`), see the text that a reader sees.
+ * Comparisons and filters such as `url_encode` and `json` get the text that a reader sees.
  */
 import assert from 'node:assert/strict'
 import {
@@ -29,11 +29,10 @@ import { walkLiquid } from './walk.ts'
 type FilterHandler = Extract<FilterImplOptions, (...args: never[]) => unknown>
 type FilterImpl = ThisParameterType<FilterHandler>
 
-/** Liquid takes it for a string: it has what Liquid asks of one. */
+/** Has every method that Liquid calls on a string. */
 class Markup {
-  /** What is printed. */
   readonly html: string
-  /** What `raw` prints: what Liquid makes of the same filters without automatic escaping. For JSON, a form that is safe in a script. */
+  /** What `raw` prints: Liquid's own result of the same filters, without automatic escaping. For JSON, a form that is safe in a script. */
   readonly raw: string
   readonly isJson: boolean
 
@@ -60,7 +59,7 @@ class Markup {
   }
 
   equals(other: unknown): unknown {
-    // `blank`, `empty` and `nil`.
+    // That is `blank`, `empty` or `nil`.
     if (other instanceof Drop && isComparable(other)) return other.equals(this.toString())
     return this.toString() === (other instanceof Markup ? other.toString() : other)
   }
@@ -81,7 +80,7 @@ class Markup {
     return this.toString() <= toValue(other)
   }
 
-  /** A loop over a text has one turn. */
+  /** A loop over a string has one turn. */
   *[Symbol.iterator](): Generator<Markup> {
     yield this
   }
@@ -104,17 +103,17 @@ const TAG = String.raw`<(/?)([a-z][a-z\d-]*)(?:\s+[^\s"'<>=/]+(?:\s*=\s*(?:${VAL
 const TOKEN = new RegExp(`${TAG}|${REFERENCE}|[<>"'&]`, 'gi')
 const BARE = new RegExp(`[<>"']|&(?!${REFERENCE.slice(1)})`, 'gi')
 
-/** An empty one is no value to `default` and `if … == ""`, as an empty string is none. */
+/** An empty result is a string, so that `default` and `if … == ""` recognise it. */
 function markupOf(html: string, raw = html): Markup | '' {
   return html === '' && raw === '' ? '' : new Markup(html, raw)
 }
 
-/** Escapes what is not a character reference. */
+/** Leaves character references as they are. */
 function escapeBare(html: string): string {
   return html.replace(BARE, (character) => SPECIAL[character] ?? character)
 }
 
-/** A value as the text that a reader sees: what takes no HTML takes that. */
+/** Replaces HTML by the text that a reader sees. */
 function withoutMarkup(value: unknown): unknown {
   return eachMarkup(value, String)
 }
@@ -129,11 +128,11 @@ function eachMarkup(value: unknown, act: (markup: Markup) => unknown): unknown {
 }
 
 export interface MarkupSupport {
-  /** Replaces the filters and the tag of `liquid` that give or keep HTML. Call it when all others are registered. */
+  /** Replaces the filters and the tag of `liquid` that give or keep HTML. Call it after all others are registered. */
   readonly register: (liquid: Liquid) => void
-  /** Changes a parsed source. Its texts that are whole HTML become that, and JSON in its scripts is printed as code. */
+  /** Changes a parsed source: strings that are whole HTML become HTML, and JSON in scripts is printed as code. */
   readonly prepare: (templates: readonly Template[]) => void
-  /** Prints a value: Liquid's option `outputEscape`. */
+  /** Liquid's option `outputEscape`. */
   readonly print: (this: FilterImpl, value: unknown) => string
 }
 
@@ -149,7 +148,7 @@ export function openMarkup(): MarkupSupport {
       trustTexts(templates)
       for (const template of printedInScripts(templates)) {
         const filter = template instanceof Output ? template.value.filters.at(-1) : undefined
-        // Private in its types: the only link between a filter that runs and its place.
+        // Private in Liquid's types, but the only link between a running filter and its place.
         printedAsCode.add(filter?.['token'] ?? template.token)
       }
     },
@@ -165,7 +164,7 @@ function printed(impl: FilterImpl, value: unknown, isCode: boolean): string {
   return escaped(impl, value)
 }
 
-/** What is captured was escaped when it was printed. */
+/** Captured text was already escaped when it was printed. */
 class MarkupCaptureTag extends CaptureTag {
   override *render(context: Context): Generator<unknown, void, string> {
     yield* super.render(context)
@@ -174,25 +173,24 @@ class MarkupCaptureTag extends CaptureTag {
   }
 }
 
-/** Filters that give one of their values back, or all, as they are. */
+/** These return one or all of their values unchanged. */
 const OF_ITEMS = new Set(
   'default first last reverse compact concat push unshift pop shift map where reject where_exp reject_exp group_by group_by_exp find find_exp find_index find_index_exp has has_exp sort sort_natural sum'.split(
     ' ',
   ),
 )
-/** Filters of texts that lose nothing but blanks, and what they keep stays in order. */
+/** These lose only blanks, and keep the order of the text. */
 const KEEPING = new Set(
   'append prepend join array_to_sentence_string strip lstrip rstrip strip_newlines squish normalize_whitespace'.split(
     ' ',
   ),
 )
-/** Filters of texts that change case, cut or replace. */
+/** These change case, cut or replace. */
 const CUTTING = new Set(
   'upcase downcase capitalize truncate truncatewords slice split replace replace_first replace_last remove remove_first remove_last hyphenate date'.split(
     ' ',
   ),
 )
-/** Their first argument is looked for in the value. */
 const SEARCHING = /^(?:split|replace|remove)/
 
 function withMarkup(name: string, filter: FilterImplOptions): FilterImplOptions {
@@ -217,7 +215,7 @@ interface Call {
   readonly args: readonly unknown[]
 }
 
-/** Filters that give HTML. `raw` after them prints what Liquid gives. */
+/** These return HTML. `raw` after them prints Liquid's own result. */
 const GIVING: Readonly<Record<string, (impl: FilterImpl, call: Call) => unknown>> = {
   escape: (impl, call) => given(impl, call, (html) => escapeBare(html)),
   xml_escape: (impl, call) => given(impl, call, (html) => escapeBare(html)),
@@ -239,7 +237,7 @@ const GIVING: Readonly<Record<string, (impl: FilterImpl, call: Call) => unknown>
 }
 
 interface Giving extends Call {
-  /** Whether the filter takes a text of the data for HTML. */
+  /** The filter reads strings of the data as HTML. */
   readonly isHtml?: boolean
 }
 
@@ -252,7 +250,7 @@ function given(impl: FilterImpl, { handler, value, isHtml = false }: Giving, act
   return markupOf(act(isHtml && markup !== value ? String(markup) : markup.html), String(raw))
 }
 
-/** In a script the result is code: without characters that could end the script, a comment or a string around it. */
+/** In a script the result is code without characters that could end the script, a comment or the string around it. */
 function json(impl: FilterImpl, { handler, value, args: [space] }: Call): unknown {
   const isBlank = typeof space === 'number' || (typeof space === 'string' && space.trim() === '')
   const text: unknown = handler.call(impl, value, ...(isBlank ? [space] : []))
@@ -265,7 +263,7 @@ function json(impl: FilterImpl, { handler, value, args: [space] }: Call): unknow
   return new Markup(escaped(impl, text), code, true)
 }
 
-// They are only ever inside of the strings of JSON.
+// In JSON, these occur only inside strings.
 const UNSAFE_IN_CODE = /[<>&'`$\u2028\u2029]/g
 const JSON_NULL = new Markup('null', 'null', true)
 const THEN_DEFAULT = /^\s*\|\s*default\b/
@@ -286,7 +284,7 @@ interface NamedCall extends Call {
   readonly name: string
 }
 
-/** The filter takes a text, and what it gives of a text that was escaped is escaped again where it is printed. */
+/** The filter gets plain text. If the value was HTML, the result is escaped again. */
 function actOnPlain(impl: FilterImpl, { handler, value, args }: NamedCall): unknown {
   const result: unknown = handler.call(impl, withoutMarkup(value), ...args.map(withoutMarkup))
   const escapeAgain = (item: unknown): unknown => {
@@ -297,8 +295,8 @@ function actOnPlain(impl: FilterImpl, { handler, value, args }: NamedCall): unkn
 }
 
 /**
- * The filter sees the text, where one character stands for each tag. So it cannot cut a tag in two, and what it gives has the tags that are
- * left, and all other characters are escaped.
+ * The filter gets the text with one character in place of each tag, so it cannot cut a tag in two. Then the remaining tags return, and
+ * everything else is escaped.
  */
 function actOnText(impl: FilterImpl, { name, handler, value, args }: NamedCall): unknown {
   const isCutting = CUTTING.has(name) || (name.endsWith('strip') && args.length > 0)
@@ -323,7 +321,7 @@ function actOnText(impl: FilterImpl, { name, handler, value, args }: NamedCall):
   return give(result, raw)
 }
 
-// Characters that have no meaning of their own, and are in no script.
+// Characters without a meaning, in no script.
 const STAND_INS = '\ufdd0-\ufdef\ue000-\uf8ff'
 const STANDS = new RegExp(`[${STAND_INS}]`, 'g')
 const STANDING = new RegExp(`[&<>"'${STAND_INS}]`, 'g')
@@ -333,13 +331,13 @@ const STAND_IN_RANGES = [
 ] as const
 
 interface StandIns {
-  /** Undefined if there is none left. */
+  /** Undefined if no character is left. */
   readonly charFor: (html: string) => string | undefined
   readonly htmlOf: (character: string) => string | undefined
   readonly isIn: (text: string) => boolean
 }
 
-/** Characters that none of `values` has, one for each piece of HTML. */
+/** Gives each piece of HTML a character that none of `values` contains. */
 function standIns(values: readonly unknown[]): StandIns {
   const used = new Set<string>()
   const collect = (value: unknown): void => {
@@ -375,7 +373,7 @@ function* freeStandIns(used: ReadonlySet<string>): Generator<string, undefined> 
   return undefined
 }
 
-/** Where a filter may cut, only whole tags are kept, and none of an element that contains code: half of it would take in what follows. */
+/** For a filter that may cut, hides only whole tags, and none of an element that contains code: half of it would swallow what follows. */
 function hideTags(html: string, isCutting: boolean, stand: StandIns): string {
   return html.replace(TOKEN, (token, _slash: unknown, element?: string) => {
     const plain = PLAIN[token]
@@ -387,7 +385,7 @@ function hideTags(html: string, isCutting: boolean, stand: StandIns): string {
 
 const OF_CODE = /^(?:script|style|textarea|title|xmp|iframe|noembed|noframes|noscript|plaintext|template|svg|math)$/i
 
-/** The texts of a source that are whole HTML are its author's, as the HTML around them is. */
+/** Strings in a source that are whole HTML are trusted, like the HTML around them. */
 function trustTexts(templates: readonly Template[]): void {
   walkLiquid(templates, (template) => {
     const isPrinted = [Output, EchoTag, AssignTag, CycleTag].some((kind) => template instanceof kind)
@@ -397,7 +395,7 @@ function trustTexts(templates: readonly Template[]): void {
       for (const token of [...argument.initial.postfix, ...args]) {
         if (typeof token !== 'object' || !TypeGuards.isQuotedToken(token)) continue
         const html = wholeHtml(token.content)
-        // Liquid reads the value of a text from here, of whatever type.
+        // Liquid reads the value of a string from here, and accepts any type.
         if (html !== undefined) Object.assign(token, { content: new Markup(html, token.content) })
       }
     }
@@ -405,7 +403,7 @@ function trustTexts(templates: readonly Template[]): void {
   })
 }
 
-/** A text as HTML, if it has a tag or a character reference and closes what it opens. Undefined if it is plain text. */
+/** Returns HTML if the text has a tag or a character reference, and closes all that it opens. Undefined otherwise. */
 function wholeHtml(text: string): string | undefined {
   const open: string[] = []
   let isHtml = false

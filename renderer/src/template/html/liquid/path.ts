@@ -1,4 +1,3 @@
-/** The values that the paths of a Liquid source read, and the faults of these paths. */
 import { suggestion } from '@platen/lib/suggestion.ts'
 import { type Token, TypeGuards } from 'liquidjs'
 import { kindWords, type ValueKind } from '../filter/value-kind.ts'
@@ -8,25 +7,24 @@ import type { Scope } from './walk.ts'
 export type Variables = Scope<Schema> | undefined
 
 export interface Context {
-  /** The schema of the data. */
   readonly root: Schema
   readonly reader: SchemaReader
   readonly report: (token: Token, message: string) => void
-  /** The variables that the source itself sets, with how often. */
+  /** How often the source sets a variable. */
   readonly locals: ReadonlyMap<string, number>
-  /** Locals that one tag sets and that no field of the data is named like, once it was visited. */
+  /** Locals that exactly one tag sets, and that share no name with a field of the data. Known after that tag was visited. */
   readonly assigned: Map<string, Schema>
-  /** Brackets around a place within an expression. */
+  /** Nesting of brackets in an expression. */
   readonly depth: number
 }
 
 export const TEXT: Schema = { type: 'string' }
 export const NUMBER: Schema = { type: 'number' }
 
-/** Brackets within brackets that are followed. */
+/** Deeper brackets are not followed. */
 const DEPTH_MAX = 50
 
-/** The schema of a value or a path. Reports a path that no data has. True if nothing is known. */
+/** Reports a path that no data can have. True if nothing is known. */
 export function typeOfToken(outer: Context, token: Token | undefined, scope: Variables): Schema {
   const context = { ...outer, depth: outer.depth + 1 }
   if (context.depth > DEPTH_MAX) return true
@@ -41,7 +39,7 @@ export function typeOfToken(outer: Context, token: Token | undefined, scope: Var
     typeOfToken(context, part, scope)
     return undefined
   })
-  // A range or a text has no names.
+  // A range or a string has no names.
   if (token.variable !== undefined) return true
   const [name, ...fields] = keys
   let schema = typeof name === 'string' ? variable(context, { name, token }, scope) : true
@@ -65,7 +63,7 @@ function variable(context: Context, { name, token }: { name: string; token: Toke
   return true
 }
 
-/** The value at a key, as Liquid reads it. Undefined if there never is one. An absent key is known only to the data. */
+/** Reads a key as Liquid does. Undefined if there never is a value. An undefined `key` is known only with the data. */
 function read(reader: SchemaReader, schema: Schema, key: string | number | undefined): Schema | undefined {
   if (key === undefined) return true
   const kinds = reader.kinds(schema)
@@ -80,15 +78,15 @@ function read(reader: SchemaReader, schema: Schema, key: string | number | undef
 
 interface Field {
   readonly key: string | number | undefined
-  /** What is read from, in messages. */
+  /** The name of the parent in messages. */
   readonly owner: string
   readonly token: Token
 }
 
-/** The schema of a field, or of an item. Reports one that there never is. */
+/** The schema of a field or an item. Reports one that can never exist. */
 export function typeOfField({ reader, report }: Context, schema: Schema, { key, owner, token }: Field): Schema {
   const [name, kinds] = [shortened(String(key)), reader.kinds(schema)]
-  // What allows no value at all is no fault of the source.
+  // A schema without any value is not the source's fault.
   const found = kinds.size === 0 ? true : read(reader, schema, key)
   if (found !== undefined) return found
   const isObject = kinds.has('object')
@@ -106,7 +104,6 @@ function hintFor(owner: string, name: string, kinds: ReadonlySet<ValueKind>): st
   return kinds.has('array') ? '; use {% for %} or an index' : ''
 }
 
-/** A text or number that the source has. */
 export function isLiteral(token: Token | undefined): token is Token & { readonly content: string | number } {
   return TypeGuards.isQuotedToken(token) || TypeGuards.isNumberToken(token)
 }
@@ -119,7 +116,6 @@ function namesIn(scope: Variables): readonly string[] {
 
 const NAMES_MAX = 50
 
-/** A token as the source has it, on one line. */
 export function textOf(token: Token): string {
   return shortened(token.getText().replaceAll(/\s+/g, ' '))
 }

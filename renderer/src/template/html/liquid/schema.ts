@@ -1,6 +1,6 @@
 /**
- * Answers what values a part of `variablesSchema` allows. An answer that excludes something is certain: whatever the reader does not
- * understand, or has no steps left for, allows everything. So no template is refused because of a keyword that nobody thought of.
+ * Answers what values a part of `variablesSchema` allows. What it excludes is certain: whatever the reader does not understand, or has no
+ * steps left for, allows everything. So no template is refused because of an unknown keyword.
  */
 
 import { referencedPart } from '@platen/contract/schema/variable/reference.ts'
@@ -10,24 +10,21 @@ import { VALUE_KINDS, type ValueKind } from '../filter/value-kind.ts'
 export type Schema = JsonObject | boolean
 
 export interface SchemaReader {
-  /** What a value can be. All kinds if nothing is known. */
+  /** All kinds if nothing is known. */
   kinds(schema: Schema): ReadonlySet<ValueKind>
-  /** The schema of a field. False if no object of this schema can have it. */
+  /** False if no object of this schema can have the field. */
   property(schema: Schema, name: string): Schema
-  /** The schema of the items of a list. */
   items(schema: Schema): Schema
-  /** All values that are allowed, if they are listed. It may list more. */
+  /** All allowed values, if they are listed. The list may contain others. */
   values(schema: Schema): readonly Json[] | undefined
-  /** The fields that a schema names. */
   names(schema: Schema): readonly string[]
 }
 
-/** Schemas looked at for one source. A template of a hundred paths takes a few thousand. References that branch would take for ever. */
+/** Schemas read for one source. A template with a hundred paths reads a few thousand. Branching references would never end. */
 const STEPS_MAX = 50_000
-/** Schemas within schemas at once. Every nested call ends here at the latest. */
+/** Nested schemas. Every recursion ends here. */
 const DEPTH_MAX = 100
 
-/** Opens a reader of `root` and its parts. */
 export function openSchemaReader(root: JsonObject): SchemaReader {
   const flatten = openFlattener(root)
   const steps: Steps = { left: STEPS_MAX, depth: 0 }
@@ -58,12 +55,12 @@ interface Steps {
 
 interface Search {
   readonly reader: SchemaReader
-  /** What a schema demands at once. */
+  /** All schemas that apply at the same place. */
   readonly partsOf: (schema: JsonObject) => readonly JsonObject[]
   readonly steps: Steps
 }
 
-/** Answers each question once. The answer is `unknown` if there are no steps left, and while the same question is being answered. */
+/** Caches answers. Answers `unknown` if no steps are left, and while the same question is being answered. */
 function remembering<Answer>(steps: Steps, unknown: Answer, answer: (schema: JsonObject, name: string) => Answer) {
   const known = new WeakMap<JsonObject, Map<string, Answer>>()
   return (schema: JsonObject, name = ''): Answer => {
@@ -72,7 +69,7 @@ function remembering<Answer>(steps: Steps, unknown: Answer, answer: (schema: Jso
     const before = own.get(name)
     if (before !== undefined) return before
     if (steps.left <= 0 || steps.depth >= DEPTH_MAX) return unknown
-    // A schema that refers to itself asks again before there is an answer.
+    // A recursive schema asks again before there is an answer.
     own.set(name, unknown)
     steps.depth += 1
     const found = answer(schema, name)
@@ -115,7 +112,7 @@ function mayDeclare(schema: JsonObject, name: string, search: Search): boolean {
   return search.steps.left <= 0 || nested(schema, search).some(declares)
 }
 
-/** The schemas whose fields count as evaluated in this one. */
+/** The schemas whose fields JSON Schema counts as evaluated here. */
 function nested(schema: JsonObject, { partsOf, steps }: Search): readonly JsonObject[] {
   const found = new Set<JsonObject>()
   const rest: Json[] = [schema]
@@ -158,9 +155,9 @@ function valuesIn(schema: JsonObject, { reader, partsOf }: Search): readonly Jso
   return null
 }
 
-/** Returns what a schema demands at once: itself, what it refers to, and `allOf`. A part that is `false` allows nothing. */
+/** Finds all schemas that apply at the same place: the schema itself, its references, and `allOf`. `false` allows nothing. */
 function openFlattener(root: JsonObject): (schema: JsonObject) => readonly JsonObject[] {
-  // An `$id` inside changes what a reference below it means.
+  // An `$id` changes the meaning of references below it.
   const hasBases = JSON.stringify(root).includes('"$id":')
   const targets = new Map<string, Json>()
   const known = new WeakMap<JsonObject, readonly JsonObject[]>()
@@ -190,7 +187,7 @@ function openFlattener(root: JsonObject): (schema: JsonObject) => readonly JsonO
 
 const NOTHING: JsonObject = { enum: [] }
 
-/** What a reference into the same schema names. Undefined for any other reference. */
+/** Undefined for a reference out of the schema. */
 function targetOf(root: JsonObject, reference: string): Json | undefined {
   return /^#(?:\/|$)/.test(reference) ? referencedPart(root, reference) : undefined
 }
@@ -206,7 +203,7 @@ function listedIn({ const: constant, enum: values }: JsonObject): readonly Json[
   return Array.isArray(values) ? values : undefined
 }
 
-/** Of each list of branches, one must fit. */
+/** One branch of each list must apply. */
 function branchesOf({ anyOf: any, oneOf: one }: JsonObject): readonly (readonly Schema[])[] {
   return [any, one].flatMap((branches) => (Array.isArray(branches) ? [branches.filter(isSchema)] : []))
 }
@@ -215,7 +212,7 @@ function isSchema(value: Json): value is Schema {
   return typeof value === 'boolean' || isJsonObject(value)
 }
 
-/** What the keywords beside each other say of a field; true if they say nothing. */
+/** The schema's own keywords only. True if they say nothing about the field. */
 function ownProperty(schema: JsonObject, name: string): Schema {
   const { patternProperties = {}, additionalProperties = true } = schema
   const properties = objectOf(schema['properties'])
@@ -225,7 +222,7 @@ function ownProperty(schema: JsonObject, name: string): Schema {
   return isNamed || !isSchema(additionalProperties) ? true : additionalProperties
 }
 
-/** Whether a schema gives fields a meaning without naming them. */
+/** The schema declares fields without naming them. */
 function isOpen({ patternProperties, additionalProperties, unevaluatedProperties, $dynamicRef }: JsonObject): boolean {
   const declaring = [patternProperties, $dynamicRef].some((keyword) => keyword !== undefined)
   return (
@@ -242,7 +239,6 @@ function objectOf(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
 }
 
-/** Allows what one of them allows. */
 export function anyOf(schemas: readonly Schema[]): Schema {
   const some = [...new Set(schemas)].filter((schema) => schema !== false)
   if (some.length === 0) return false
@@ -250,7 +246,6 @@ export function anyOf(schemas: readonly Schema[]): Schema {
   return some.length === 1 ? (some[0] ?? true) : { anyOf: some }
 }
 
-/** Allows what all of them allow. */
 function allOf(schemas: readonly Schema[]): Schema {
   const some = [...new Set(schemas)].filter((schema) => schema !== true)
   if (some.includes(false)) return false

@@ -1,8 +1,8 @@
-/** Which outputs of a Liquid source are inside of a `<script>`, by the source alone: data cannot change it. Pure. */
+/** Finds the outputs of a Liquid source inside of a `<script>`. Reads only the source: data cannot change the answer. Pure. */
 import { type Template, TypeGuards } from 'liquidjs'
 import { walkLiquid } from './walk.ts'
 
-/** Returns the outputs, and the tags that print, whose place is within the code of a script. */
+/** Returns outputs and tags within the code of a script. */
 export function printedInScripts(templates: readonly Template[]): readonly Template[] {
   let text = ''
   const places: { readonly template: Template; readonly at: number }[] = []
@@ -11,7 +11,7 @@ export function printedInScripts(templates: readonly Template[]): readonly Templ
     if (TypeGuards.isHTMLToken(token)) text += token.getContent()
     else {
       places.push({ template, at: text.length })
-      // What is printed belongs to the name or value around it.
+      // A printed value is part of the name or value around it.
       if (TypeGuards.isOutputToken(token)) text += PRINTED
     }
     return undefined
@@ -24,7 +24,7 @@ export function printedInScripts(templates: readonly Template[]): readonly Templ
 
 const PRINTED = '\ufffc'
 
-/** From the end of each start tag to its end tag, as a browser finds them. */
+/** From the end of each start tag to its end tag, as in a browser. */
 function scriptRanges(text: string): readonly (readonly [start: number, end: number])[] {
   const ranges: [number, number][] = []
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at)) {
@@ -44,7 +44,7 @@ function scriptRanges(text: string): readonly (readonly [start: number, end: num
   return ranges
 }
 
-// Each of these is linear in the length of the source.
+// Each is linear in the length of the source.
 const TAG_NAME = /<(\/?[a-z][^\s/>]*)/iy
 const ATTRIBUTE = /[\s/]*[^\s/>][^\s/>=]*(?:\s*=\s*(?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^\s"'>][^\s>]*)?)?/y
 const TAG_END = /[\s/]*>/y

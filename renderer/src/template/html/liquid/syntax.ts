@@ -1,17 +1,16 @@
 /**
- * Reads a Liquid source as its author wrote it, and reports what Liquid does not know or leaves out without a word: it takes
- * `{{ a if b else "-" }}` for `{{ a }}`. Messages say what to write, also for the signs of other languages. Needs no parsed source, so it
- * says more of a source that does not parse, too.
+ * Reports what Liquid does not know or silently ignores: it reads `{{ a if b else "-" }}` as `{{ a }}`. Messages say what to write, also
+ * for the syntax of other languages. Needs no parsed source, so it also explains a source that does not parse.
  */
 import { type TagToken, Tokenizer, type TopLevelToken, TypeGuards } from 'liquidjs'
 import type { SourceFault } from './faults.ts'
 import { filterFor, tagFor } from './habit.ts'
 import { shortened } from './path.ts'
 
-/** As many as are reported of one source. */
+/** Faults reported for one source. */
 const FAULTS_MAX = 10
 
-/** The faults of a source, in their order. None if its tags and outputs are not closed: the parser reports that. */
+/** In the order of the source. None if a tag or output is not closed: the parser reports that. */
 export function syntaxFaults(source: string): readonly SourceFault[] {
   const faults: SourceFault[] = []
   const blocks: Block[] = []
@@ -25,21 +24,20 @@ export function syntaxFaults(source: string): readonly SourceFault[] {
 }
 
 interface Piece {
-  /** Undefined: an output or text. */
+  /** Undefined for an output or text. */
   readonly tag?: string
   readonly kind: 'tag' | 'output' | 'text'
   readonly text: string
-  /** Where it begins. */
   readonly begin: number
   readonly cursor: Cursor
 }
 
-/** A place in the source, up to the end of a tag or output. */
+/** A place in the source. `end` is the end of the tag or output. */
 interface Cursor {
   readonly source: string
   readonly end: number
   at: number
-  /** Whether filters may follow an expression. */
+  /** Filters may follow an expression. */
   takesFilters?: boolean
   readonly isOutput?: boolean
 }
@@ -57,7 +55,6 @@ function skipBlank(cursor: Cursor): void {
   while (cursor.at < cursor.end && /\s/.test(cursor.source.charAt(cursor.at))) cursor.at += 1
 }
 
-/** Reads a sign, if it comes next. */
 function take(cursor: Cursor, sign: string): boolean {
   skipBlank(cursor)
   if (cursor.at >= cursor.end || cursor.source.charAt(cursor.at) !== sign) return false
@@ -65,7 +62,7 @@ function take(cursor: Cursor, sign: string): boolean {
   return true
 }
 
-/** Tags, outputs and texts, without comments and what is raw. */
+/** Without comments and raw parts. */
 function* piecesOf(source: string): Generator<Piece> {
   let tokens: readonly TopLevelToken[]
   try {
@@ -129,7 +126,6 @@ function positionOf(source: string, at: number): readonly number[] {
   return [before.split('\n').length, at - before.lastIndexOf('\n')]
 }
 
-/** Why a piece is not Liquid. */
 class Fault extends Error {
   readonly at: number
 
@@ -147,13 +143,12 @@ function faultOf(piece: Piece, blocks: Block[]): Fault | undefined {
     return undefined
   } catch (error) {
     if (error instanceof Fault) return error
-    // Brackets within brackets. The parser reports those that it cannot follow.
+    // Brackets are nested too deeply. The parser reports that.
     if (error instanceof RangeError) return undefined
     throw error
   }
 }
 
-/** A tag that is open. */
 interface Block {
   readonly tag: string
   hasBranch: boolean
@@ -175,7 +170,7 @@ function readTag(tag: string, { begin, cursor }: Piece, blocks: Block[]): void {
   if (/^end(?!comment$|raw$)/.test(tag)) refuseRest(cursor, `nothing follows ${tag}`)
 }
 
-/** Liquid leaves these branches out. */
+/** Liquid ignores a branch after `else`. */
 function enterBranch(tag: string, at: { begin: number; isElse: boolean }, block: Block | undefined): void {
   if (block === undefined) return
   if (block.hasElse) throw new Fault(at.begin, `${tag} after else is never printed`)
@@ -328,7 +323,6 @@ function readLoop(cursor: Cursor): void {
 interface Name {
   readonly name: string
   readonly start: number
-  /** Those before it. */
   readonly names: Set<string>
 }
 
@@ -345,7 +339,6 @@ function readNamed(cursor: Cursor, { name, start: begin, names }: Name): void {
   refuseForeign(cursor, value)
 }
 
-/** A value, then names with values. */
 function readFigure(cursor: Cursor): void {
   const name = /^\s*[\w-]+\s*:/
   const names = new Set<string>()
@@ -369,7 +362,7 @@ function readFigure(cursor: Cursor): void {
   }
 }
 
-/** An expression with filters, and no more. */
+/** Reads an expression with filters up to the end. */
 function readCondition(cursor: Cursor): void {
   readFiltered(cursor)
   refuseRest(cursor, 'an operator or a filter is missing between two values')
@@ -385,7 +378,6 @@ function readOutput(cursor: Cursor): void {
   readCondition(cursor)
 }
 
-/** Signs of Handlebars and Mustache. */
 function handlebars(content: string): string | undefined {
   const [, sign = '', word = '', rest = ''] = /^~?\s*([#/>^!&{@]|else\b)\s*([\w.-]*)\s*(.*)/s.exec(content) ?? []
   const list = oneLine(rest.replace(/\s+as\s.*$|[\s~}]+$/s, '')) || 'x'
@@ -434,7 +426,6 @@ function tagAsOutput(content: string): string | undefined {
   return `a tag stands in {% %}: write {% ${oneLine(content)} %}`
 }
 
-/** Words for operators elsewhere. */
 const OPERATOR_WORDS: ReadonlyMap<string, string> = new Map([
   ['AND', 'and'],
   ['OR', 'or'],
@@ -486,14 +477,14 @@ const ARITHMETIC: ReadonlyMap<string, string> = new Map([
   ['%', 'modulo'],
 ])
 
-/** Reports the signs of other languages after a value. */
+/** Reports the syntax of other languages after a value. */
 function refuseForeign(cursor: Cursor, left: string): void {
   const { at } = cursor
   const rest = restOf(cursor)
   const refuse = (message: string): never => {
     throw new Fault(at, message)
   }
-  // Of an output, the tokens are read up to the next }}, and of a tag up to the next %}.
+  // An output ends at the next }}, and a tag at the next %}.
   if (rest.startsWith('%}') || (cursor.isOutput === true && rest.includes('{{'))) refuse('}} is missing')
   if (rest.startsWith('}')) refuse(`${cursor.isOutput === true ? '}}' : '%}'} is missing`)
   if (/^(?:===|=(?![=<>]))/.test(rest)) refuse('write == to compare')
@@ -554,7 +545,7 @@ function jinjaTest(left: string, test: string): string {
   return `write ${left} ${isNot ? '!=' : '=='} ${value}`
 }
 
-/** The value after a sign, as the source has it. */
+/** The source of the value after `chars` characters. */
 function operandAfter({ source, at, end }: Cursor, chars: number): string {
   const after = { source, end, at: at + chars }
   skipBlank(after)
@@ -573,7 +564,7 @@ function readFiltered(cursor: Cursor): void {
   readExpression(cursor)
   while (take(cursor, '|')) {
     const name = readWord(cursor)
-    // The check against the schema reports a last one, too, which Liquid allows.
+    // Liquid allows a | at the end. The check against the schema reports it.
     if (name === '' && isAtEnd(cursor)) return
     if (name === '') throw new Fault(cursor.at, 'the name of a filter is missing after |')
     if (take(cursor, ':')) readArguments(cursor, name)
@@ -620,7 +611,6 @@ function refuseRest(cursor: Cursor, message: string): void {
   throw new Fault(cursor.at, message)
 }
 
-/** A text, number, range or path. */
 function readOperand(cursor: Cursor): void {
   skipBlank(cursor)
   const { at } = cursor
@@ -691,7 +681,7 @@ function readQuoted(cursor: Cursor): string | undefined {
   return text
 }
 
-/** What Liquid takes for the letters of a name. */
+/** What Liquid accepts in a name. */
 const WORD = /[\w?-]|[^\0-\x7f\s\u180e“”]/
 
 function readWord(cursor: Cursor): string {

@@ -1,14 +1,14 @@
-/** Visits everything in a parsed Liquid source, in its order. Iterative: the depth of a source is its author's. */
+/** Visits everything in a parsed Liquid source, in order. Iterative, because an author may nest to any depth. */
 import type { Template } from 'liquidjs'
 
-/** The variables of the blocks around a place, the innermost first. */
+/** A variable of a block around a place. `outer` leads outwards. */
 export interface Scope<Value> {
   readonly name: string
   readonly value: Value
   readonly outer?: Scope<Value> | undefined
 }
 
-/** Calls `visit` for each tag and output. It returns the scope of what is inside of it. */
+/** `visit` returns the scope for the inside of a template. */
 export function walkLiquid<Value>(
   templates: readonly Template[],
   visit: (template: Template, scope: Scope<Value> | undefined) => Scope<Value> | undefined,
@@ -26,7 +26,7 @@ export function walkLiquid<Value>(
 
 function childrenOf(template: Template): readonly Template[] {
   const children = template.children?.(false, true)
-  // It only waits for other files, and a template is one.
+  // It would only wait for other files, and a template is one file.
   for (let step = children?.next(); step !== undefined; step = children?.next())
     if (step.done === true) return step.value
   return []
