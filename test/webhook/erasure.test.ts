@@ -279,6 +279,24 @@ describe.each([
     },
   )
 
+  test('the last round for a tenant that is killed, wherever, is completed by the next one, also of what has no manifest', async () => {
+    for (let steps = 0; ; steps++) {
+      const { id, storage } = aRecord({ id: aRenderId(scene.clock.now()) })
+      const input = { bucket: storage.bucket, key: inputKey(storage.prefix, id) }
+      await scene.stores.artifacts.put(input, Buffer.from('{}'), NEVER)
+      await scene.clock.advance(1)
+      await ordered({})
+      await scene.clock.advance((ERASED_KEPT_DAYS + 1) * DAY_MS)
+      scene.lines.length = 0
+      await round(failingAfter(scene, steps))
+      const isKilled = scene.lines.some(({ level }) => level === 'warn')
+      await scene.clock.advance(ERASURE_HELD_MS)
+      await round()
+      expect(await existing(scene, [input])).toEqual([])
+      if (!isKilled) return expect(steps).toBeGreaterThan(3)
+    }
+  })
+
   test('of two processes one does a round, until it has said for ten minutes no more that it does', async () => {
     const record = aRecord()
     const stored = await end(scene, record)

@@ -311,7 +311,13 @@ const KINDS: ReadonlySet<unknown> = new Set<Manifest['kind']>(['ended', 'removed
 /** Throws `NewerFormat`, or `UnreadableManifest`, which quotes nothing of the manifest. */
 export function decodeManifest(bytes: Uint8Array): Manifest {
   const manifest = decoded(bytes)
-  if (manifest === undefined || !('kind' in manifest && KINDS.has(manifest.kind) && 'outcome' in manifest)) {
+  const isOne =
+    manifest !== undefined &&
+    'kind' in manifest &&
+    KINDS.has(manifest.kind) &&
+    'render' in manifest &&
+    'outcome' in manifest
+  if (!isOne) {
     throw new UnreadableManifest(`the manifest cannot be read: its ${bytes.byteLength} bytes are not a manifest`)
   }
   // Written by `encodeManifest`. A stored shape only ever gains fields.

@@ -115,7 +115,8 @@ export async function eraseTenant(
 function whatOf({ account, storage, orderedAt }: ErasureOrder, isLast: boolean): Omit<Erasure, 'ids'> {
   return {
     isWanted(id, manifest) {
-      if (manifest !== undefined) return isLeftOf(account, manifest)
+      if (manifest !== undefined && 'account' in manifest.render) return isLeftOf(account, manifest)
+      if (manifest?.kind === 'erased' && manifest.isComplete) return false
       // By the last round every render from before the order has ended. If it has no manifest, only its data was left in the folder.
       return isLast && issuedAt(id) < orderedAt
     },

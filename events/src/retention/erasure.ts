@@ -116,10 +116,13 @@ interface Known {
 function foundOf(id: RenderId, { manifest, storage, now }: Known, { serviceBucket }: ErasurePorts): Found {
   // No key begins with a render id, so this storage has nothing of the render.
   const nowhere = { bucket: serviceBucket, prefix: '' }
+  const render = manifest?.render
+  // A tombstone without an owner is what an interrupted erasure has left, which may not have known the storage.
+  const known = render && 'account' in render ? render : { id, storage: storage ?? render?.storage ?? nowhere }
   return {
     id,
     hadManifest: manifest !== undefined,
-    tombstone: tombstoneOf(manifest?.render ?? { id, storage: storage ?? nowhere }, now),
+    tombstone: tombstoneOf(known, now),
     isYoung: isYoung(id, now),
   }
 }

@@ -63,8 +63,12 @@ test('the list of renders is the same after Redis was emptied, says so until the
   for (let i = 0; i < 3; i += 1) ids.unshift(await submit(service, LISTED_LIVE, { ...LETTER, ...labels }))
   for (const id of ids) await ended(service, LISTED_LIVE, id)
   const [erased = '', ...kept] = ids
-  const before = await poll(list).until(({ status }) => status === 200)
-  expect(before.json()).toMatchObject({ renders: ids.map((id) => ({ render_id: id, ...labels, status: 'succeeded' })) })
+  const isEnded = (answer: RenderAnswer) =>
+    (answer.json() as { renders?: { status: string }[] }).renders?.every(({ status }) => status === 'succeeded') ===
+    true
+  // The list learns of an end beside the status, and may do so a moment later.
+  const before = await poll(list).until(isEnded)
+  expect(before.json()).toMatchObject({ renders: ids.map((id) => ({ render_id: id, ...labels })) })
   expect((await erase(cluster(), 'render', erased)).code).toBe(0)
   await using redis = await redisOf(cluster(), signal)
   await redis.call((client) => client.flushall(), signal)
