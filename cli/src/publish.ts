@@ -6,6 +6,7 @@
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import type { RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import type { Variables } from '@platen/adapters/setting/setting.ts'
+import { NewerFormat } from '@platen/contract/domain/format.ts'
 import { DIRECTORY_REPAIR_MS } from '@platen/contract/domain/limit.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/lib/clock.ts'
@@ -73,9 +74,9 @@ export async function publishFolder(
   }
 }
 
-/** An error of Redis, of the artifact store or by another publisher, not of the folder or of this program. */
+/** An error of Redis, of the artifact store, by another publisher or by a newer version, not of the folder or of this program. */
 function isOutsideError(error: unknown): error is Error {
-  return error instanceof Unavailable || error instanceof ArtifactStoreUnfit || error instanceof Fenced
+  return [Unavailable, ArtifactStoreUnfit, Fenced, NewerFormat].some((kind) => error instanceof kind)
 }
 
 function printerOf(

@@ -9,6 +9,7 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { REDIS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
+import { publishSettings } from '@platen/settings/publish/publish-settings.ts'
 import { expect, test } from 'vitest'
 import { NOON } from '../fixture/build.ts'
 import { manualClock } from '../fixture/memory/clock.ts'
@@ -230,6 +231,25 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
       expect(reader.current()).toStrictEqual(ofAccounts(next, [7]))
     }
     expect([...found]).toEqual([1, 2])
+  })
+
+  test('takes back a change whose answer it has not had, when nothing of it is wanted any more', async ({ signal }) => {
+    await using connection = await redis.emptied()
+    const revisions = new Set<number>()
+    for (let calls = 6; ; calls++) {
+      await connection.call((client) => client.flushall(), signal)
+      await (await aPublisher(connection)).publish(ofAccounts(1, FEW), signal)
+      await using reader = await aReader(connection)
+      const publisher = await aPublisher(deafAt(connection, calls))
+      const changed = await publishSettings(publisher, ofAccounts(2, ALL), signal).catch((error: unknown) => error)
+      if (changed === 2) break
+      expect(changed).toBeInstanceOf(Unavailable)
+      const revision = await publishSettings(publisher, ofAccounts(1, FEW), signal)
+      revisions.add(revision)
+      await reader.refresh(signal)
+      expect(reader.current()).toStrictEqual(ofAccounts(revision, FEW))
+    }
+    expect([...revisions]).toEqual([1, 3])
   })
 
   test.for([

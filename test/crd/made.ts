@@ -86,7 +86,10 @@ function definitionOf({ anyOf, ...option }: Option): CrdSchema {
   const once = new Map<Option, CrdSchema>()
   const properties = Object.fromEntries(
     Object.entries(fields).map(([name, field]) => {
-      const made = once.get(field) ?? { description: field.description ?? 'In points.', ...definitionOf(field) }
+      const made = once.get(field) ?? {
+        description: field.description ?? 'In points. Both sides are required.',
+        ...definitionOf(field),
+      }
       once.set(field, made)
       return [name, made]
     }),

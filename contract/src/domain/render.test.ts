@@ -57,6 +57,7 @@ test.for<[string, string]>([
   ['zeros', '\0'.repeat(100)],
   ['null', 'null'],
   ['another object', '{"version":1,"render":{}}'],
+  ['one without a render', '{"version":1,"kind":"ended","outcome":{}}'],
   ['one of an unknown kind', '{"version":1,"kind":"lost","render":{},"outcome":{}}'],
 ])('%s is no manifest, and what it says is quoted nowhere', ([, text]) => {
   expect(() => decodeManifest(Buffer.from(text))).toThrow(

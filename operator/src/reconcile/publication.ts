@@ -67,14 +67,11 @@ export class Publication {
    * again.
    */
   async start(changes: readonly ResourceChange[], signal: AbortSignal): Promise<void> {
-    const { compilation, publisher, meter, clock } = this.#options
+    const { compilation, publisher, clock } = this.#options
     const { settingsChanged } = compilation.update(changes, clock.now())
     for (const uid of settingsChanged) this.#unpublished.add(uid)
     this.#latest = { revision: publisher.revision(), at: clock.now() }
-    if (publisher.isPublished(compilation.settings())) {
-      this.#unpublished.clear()
-      meter.published()
-    } else await this.#publish(signal)
+    await this.#publish(signal)
     this.#atStart = this.#latest
     this.#inForceSince.clear()
   }

@@ -47,7 +47,7 @@ export async function openManifests(options: FollowOptions, signal: AbortSignal)
 
 async function firstLoad({ dir, log }: LoadOptions, load: () => Promise<LoadState>): Promise<LoadState> {
   const state = await load().catch((cause: unknown) => {
-    throw isErrno(cause, 'ENOENT', 'ENOTDIR', 'EACCES')
+    throw isErrno(cause, 'ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG')
       ? new FileUnfit(`the folder of manifests ${dir} cannot be read (${cause.code})`, { cause })
       : cause
   })

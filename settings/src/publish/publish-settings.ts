@@ -10,7 +10,11 @@ export async function publishSettings(
   settings: DirectorySettings,
   signal: AbortSignal,
 ): Promise<number> {
-  if (publisher.isPublished(settings)) return publisher.revision()
+  if (publisher.isPublished(settings)) {
+    // An attempt whose answer was lost may have taken effect, and Redis may have lost what it had.
+    await publisher.repair(signal)
+    if (publisher.isPublished(settings)) return publisher.revision()
+  }
   const revision = publisher.nextRevision()
   try {
     await publisher.publish({ ...settings, revision }, signal)

@@ -16,7 +16,7 @@ const URL_FORM =
 
 const REDIS_URL: Format<RedisUrl> = {
   wanted:
-    'a URL such as redis://host:6379, rediss://user:password@host:6380, redis+cluster://h1,h2 or redis+sentinel://h1,h2/primary',
+    'a URL such as redis://host:6379, rediss://user:password@host:6380, redis+cluster://h1,h2 or redis+sentinel://h1,h2/primary?sentinel_password=secret',
   /** Parsed by hand, since `new URL` does not support lists of hosts. */
   parse(text) {
     const groups = URL_FORM.exec(text)?.groups
