@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import type { RenderPage } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
+import { poll } from '../time/poll.ts'
 import { inspectPdf, occurrences, type PdfFacts } from '../topology/oracle.ts'
 import { ended, readList, render, request, type Service, statusOf, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
@@ -232,6 +233,13 @@ describe('the list of renders', () => {
     return (answer.json() as RenderPage).renders.map(({ render_id }) => render_id)
   }
 
+  /** The list learns of an end beside the status, and may do so a moment later. */
+  const endsListed = (reference: string, ids: readonly string[]) =>
+    poll(async () => ((await list(ACME_LIVE, { reference })).json() as RenderPage).renders).until(
+      (renders) =>
+        renders.length === ids.length && renders.every(({ status }) => status === 'succeeded' || status === 'failed'),
+    )
+
   test('finds what was asked for by what the request said, page by page, the newest first', async () => {
     const reference = `order ${randomUUID()} é/"`
     const metadata = { customer: 'c-17', note: '' }
@@ -246,6 +254,7 @@ describe('the list of renders', () => {
     for (const id of [first, html, broken, last]) await ended(service, ACME_LIVE, id)
     expect(await statusOf(service, ACME_LIVE, first)).toMatchObject({ reference, metadata })
     const all = [last, broken, html, first]
+    await endsListed(reference, all)
     expect(await idsOf({ reference })).toEqual(all)
     expect(await idsOf({ reference, status: 'failed' })).toEqual([broken])
     expect(await idsOf({ reference, template: 'broken', status: 'succeeded' })).toEqual([])
@@ -276,6 +285,7 @@ describe('the list of renders', () => {
       expect(await idsOf({ reference })).toEqual(ids)
     }
     for (const id of ids) await ended(service, ACME_LIVE, id)
+    await endsListed(reference, ids)
     const before = (await list(ACME_LIVE, { reference })).json()
     expect(await service.stop()).toBe(0)
     await service.start()
