@@ -83,7 +83,7 @@ export function renderObserver({ clock, log, meter, tracer }: ObserverPorts) {
       const { trace: parent } = event.manifest.render
       return inSpan(tracer, [`send ${EVENTS}`, { kind: 'producer', parent, attributes }], send)
     },
-    /** This worker was the first to write the outcome. */
+    /** The outcome of a render is known: this attempt wrote it, or found the one of an earlier attempt. */
     decided: (record: RenderRecord, { outcome }: Manifest) => meter.ended(record, outcome, traceIdOf(record)),
     deadLettered: (reason: Parameters<RendererMeter['deadLettered']>[0]) => meter.deadLettered(reason),
     done(record: RenderRecord, manifest: Manifest) {
